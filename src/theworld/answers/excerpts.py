@@ -44,7 +44,7 @@ class QuestionCoverage:
     def of(self, note: Note, pieces: Sequence[tuple[int, int]], shown: str) -> list[float]:
         """Return the share of the question in each piece; words shown before count less, vectors nothing then."""
         said = [self.words.covered(note.text[start:end], shown) for start, end in pieces]
-        meant = self.meant(note, pieces) if self.meant and not shown else ()
+        meant = self.meant(note, pieces) if self.meant else ()
         return [(one + other) / 2 for one, other in zip(said, meant, strict=True)] if meant else said
 
 

@@ -1,4 +1,4 @@
-"""PDF, Word, PowerPoint, Excel and EPUB files through markitdown (extra `documents`) and openpyxl, which it brings.
+"""Word, PowerPoint and EPUB files through markitdown, Excel through openpyxl, PDF through pdfplumber (`pdf`).
 
 All but PDF are zip archives, in which a few bytes can stand for gigabytes: what one would unpack to is looked at first.
 What is small and yet keeps a parser busy without end, or fills the memory, is stopped by the process it runs in. It is
@@ -32,6 +32,7 @@ from theworld.ingestion.readers.document import (
 )
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
+from theworld.ingestion.readers.pdf import read_pdf
 from theworld.ingestion.readers.tables import markdown_table
 
 EXTENSIONS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub")
@@ -62,7 +63,8 @@ def read(path: Path) -> Iterator[SourceDocument]:
     if not text.strip():
         remedy = "If its pages are scanned images, run OCR on it first." if path.suffix.lower() == ".pdf" else ""
         raise IngestionError("there is no text in it", where=str(path), remedy=remedy)
-    yield described(cleaned(require_text(text, path)), path, title=" ".join(title.split()))
+    text = require_text(text, path)
+    yield described(text if path.suffix.lower() == ".pdf" else cleaned(text), path, title=" ".join(title.split()))
 
 
 class _Converting:
@@ -152,16 +154,16 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
     kind = path.suffix.lower()
     try:
         from markitdown import MissingDependencyException, StreamInfo
-        from markitdown.converters import DocxConverter, EpubConverter, PdfConverter, PptxConverter
+        from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
     except ModuleNotFoundError as error:
         raise needs_extra(path) from error
     # The converter is chosen here: markitdown itself would take a broken file for plain text.
-    converters: dict[str, Any] = {
-        ".pdf": PdfConverter, ".docx": DocxConverter, ".pptx": PptxConverter, ".epub": EpubConverter
-    }  # fmt: skip
+    converters: dict[str, Any] = {".docx": DocxConverter, ".pptx": PptxConverter, ".epub": EpubConverter}
     try:
         if kind == ".xlsx":
             return _workbook(data, path)
+        if kind == ".pdf":
+            return "", read_pdf(data)
         text = str(converters[kind]().convert(BytesIO(data), StreamInfo(extension=kind)).markdown)
     except MemoryError:
         raise

@@ -1,0 +1,361 @@
+"""PDF files as Markdown, by pdfplumber and the layout analysis of pdfminer, on which it is built.
+
+1. The layout analysis groups characters to lines and boxes and orders these column by column. Characters within a
+   ruled table go into its cells.
+2. What stands at the top or bottom of many pages, numbers aside, is a running head or foot and left out.
+3. A line is a heading where the file's outline names it. In a file without one it is a heading where it is set larger
+   than most of the text, or alone in bold type above a longer line; the larger, the higher its level.
+4. Lines become paragraphs again: words divided at a line's end are joined, and a paragraph goes on in the next column
+   or on the next page where it has not ended. Items of lists stay apart; lines of a typewriter font are code.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import groupby, pairwise
+from typing import Any
+from unicodedata import east_asian_width
+
+from theworld.ingestion.readers.tables import markdown_table
+
+MARGIN = 0.1
+"""Share of a page's height, above and below, in which running heads and feet stand."""
+RUNNING = (3, 0.02)
+"""Pages and share of them on which one stands at least; each chapter may have its own."""
+LARGER = 1.1
+"""Times the size of most of the text from which a line is a heading."""
+MOST_LEVELS = 4
+LONGEST_HEADING = 120
+"""Characters."""
+LONGEST_BOLD = 80
+"""Characters of a line in bold that is a heading by that alone."""
+SHORT_LINE = 0.85
+"""Share of its box up to which a line ends a paragraph if it ends a sentence."""
+FEWEST_RULES, MOST_RULES = 4, 3000
+"""Lines and rectangles of a page that may hold tables; drawings have thousands."""
+
+_MONO = re.compile(r"mono|courier|consol|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|code", re.IGNORECASE)
+_BOLD = re.compile(r"bold|black|heavy|demi|[-,]bd|medi|simhei|heiti|黑体", re.IGNORECASE)
+_BULLET = re.compile(r"[•◦▪▫●○■□◆◇‣⁃∙·–—\uf0b7\uf0a7*-](?=\s)\s*|[•◦▪●○■◆‣\uf0b7\uf0a7]\s*")
+_NUMBERED = re.compile(
+    r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|（[一二三四五六七八九十\d]+）|[一二三四五六七八九十]+、|第[\d一二三四五六七八九十百]+[条章节]"
+)
+_SENTENCE_END = re.compile(r"[.!?:;。！？：；…][\"'”’)）」』]*$")
+_DIVIDED = re.compile(r"([^\W\d_]+)[-\u2010\xad]$")
+_LOWER = re.compile(r"(?=[^\W\d_])[a-zà-öø-ÿ][^\W\d_]*")
+_HYPHENATED = re.compile(r"[^\W\d_]+-[^\W\d_]+")
+_MARKUP = re.compile(r"[#>|`~]")
+_SECTION_NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?")
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\x00": "", "\xa0": " "}
+)
+_NO_LETTER = re.compile(r"\(cid:\d+\)")
+_DIGITS = re.compile(r"\d+")
+_WORDS = re.compile(r"\w+")
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line of text, or a whole table as Markdown, on a page."""
+
+    text: str
+    page: int
+    box: int = -1
+    """Number of its box on the page."""
+    left: float = 0.0
+    """Characters of its own width from the page's left edge."""
+    right: float = 0.0
+    """Share of its box's width at which it ends."""
+    at: float = 0.5
+    """Height on the page, 0 at its bottom, 1 at its top, in thousandths."""
+    size: float = 0.0
+    bold: bool = False
+    mono: bool = False
+    table: bool = False
+    level: int = 0
+    """Of a heading, from 1; 0 for any other line."""
+    fonts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def kind(self) -> tuple[str, int, int]:
+        """What it is part of, the same for lines that belong together: (table, heading, code or text, page, box)."""
+        if self.table:
+            return "table", 0, 0
+        if self.level:
+            return "heading", self.page, self.box
+        return ("code", self.page, 0) if self.mono else ("text", 0, 0)
+
+    @property
+    def running(self) -> str:
+        """What is the same of a running head or foot on all pages; "" for a line that is none by its place."""
+        return _DIGITS.sub("#", self.text) if not MARGIN < self.at < 1 - MARGIN else ""
+
+
+def read_pdf(data: bytes) -> str:
+    """Return a PDF file's text as Markdown; raises whatever pdfminer does on damaged and encrypted files."""
+    import pdfplumber
+    from pdfplumber.utils.exceptions import PdfminerException
+
+    logging.getLogger("pdfminer").setLevel(logging.ERROR)
+    try:
+        with pdfplumber.open(BytesIO(data), laparams={"all_texts": True}) as pdf:
+            lines: list[_Line] = []
+            for number, page in enumerate(pdf.pages):
+                lines += _lines_of(page, number)
+                page.close()
+            outline, pages = _outline(pdf.doc), len(pdf.pages)
+    except PdfminerException as error:
+        raise error.args[0] if error.args and isinstance(error.args[0], Exception) else error from None
+    seen = Counter(key for key, _ in {(line.running, line.page) for line in lines if line.running})
+    often = max(RUNNING[0], RUNNING[1] * pages)
+    lines = [line for line in lines if seen[line.running] < often]
+    _set_levels(lines, outline)
+    return "\n\n".join(_blocks(_with_numbers(lines)))
+
+
+def _lines_of(page: Any, number: int) -> Iterator[_Line]:
+    """Yield the lines of a page in reading order, each table where its first line would stand."""
+    from pdfminer.layout import LTChar, LTCurve, LTTextLine
+
+    layout = page.layout
+    rules = sum(isinstance(item, LTCurve) for item in layout)
+    tables = [_Table(page, found) for found in page.find_tables()] if FEWEST_RULES <= rules <= MOST_RULES else []
+    boxes = list(_text_boxes(layout))
+    text = [(place, line) for place, box in enumerate(boxes) for line in box if isinstance(line, LTTextLine)]
+    for _, line in text:
+        for table in tables:
+            table.take(line)
+    tables = [table for table in tables if table.is_one]
+    for place, line in text:
+        characters = [item for item in line if isinstance(item, LTChar)]
+        upright = 2 * sum(one.upright for one in characters) > len(characters)  # or along the side of the page
+        if around := [table for table in tables if table.holds(line)]:
+            if markdown := around[0].markdown():
+                yield _Line(markdown, number, table=True)
+        elif upright and (words := _clean(line.get_text())):
+            yield _described(_Line(words, number, place), line, characters, boxes[place], layout.height)
+
+
+def _described(line: _Line, found: Any, characters: Sequence[Any], box: Any, height: float) -> _Line:
+    """Return a line with its place and type, from its characters and their box."""
+    middle = len(characters) // 2
+    fonts = Counter(str(one.fontname) for one in characters)
+    first = next((one.x0 for one in characters if one.get_text().strip()), found.x0)
+    line.left = first / max(sorted(one.width for one in characters)[middle], 1.0)
+    line.right = (found.x1 - box.x0) / max(box.width, 1.0)
+    line.at = round((found.y0 + found.y1) / 2 / max(height, 1.0), 3)
+    line.size = round(2 * sorted(one.size for one in characters)[middle]) / 2
+    line.bold = sum(count for font, count in fonts.items() if _BOLD.search(font)) > 0.9 * len(characters)
+    line.mono = sum(count for font, count in fonts.items() if _MONO.search(font)) > 0.8 * len(characters)
+    line.fonts = fonts
+    return line
+
+
+def _with_numbers(lines: Sequence[_Line]) -> list[_Line]:
+    """Return the lines, a section's number that stands beside its heading together with it."""
+    numbers = {(line.page, line.at): line for line in lines if _SECTION_NUMBER.fullmatch(line.text)}
+    for line in lines:
+        if line.level and (number := numbers.get((line.page, line.at))) and number.size == line.size:
+            line.text, number.text = f"{number.text} {line.text}", ""
+    return [line for line in lines if line.text]
+
+
+def _text_boxes(items: Any) -> Iterator[Any]:
+    """Yield the text boxes of a page, those within figures too."""
+    from pdfminer.layout import LTFigure, LTTextBox
+
+    for item in items:
+        if isinstance(item, LTTextBox):
+            yield item
+        elif isinstance(item, LTFigure):
+            yield from _text_boxes(item)
+
+
+class _Table:
+    """A ruled table, its cells filled with the characters within."""
+
+    def __init__(self, page: Any, found: Any) -> None:
+        left, top = page.mediabox[:2]
+
+        def place(box: Sequence[float]) -> tuple[float, float, float, float]:
+            """Return (left, lower, right, upper) of (left, top, right, bottom) as the layout counts."""
+            height = page.height + top
+            return box[0] - left, height - box[3], box[2] - left, height - box[1]
+
+        self.box = place(found.bbox)
+        self.rows = [[place(cell) for cell in row.cells if cell is not None] for row in found.rows]
+        self.words: dict[tuple[float, float, float, float], str] = defaultdict(str)
+        self.shown = False
+
+    def holds(self, item: Any) -> bool:
+        """Return whether the middle of a line or character is within."""
+        return _within(item, self.box)
+
+    def take(self, line: Any) -> None:
+        """Put a line's characters into the cells in which they stand."""
+        if not self.holds(line):
+            return
+        cell = None
+        for item in line:
+            if hasattr(item, "x0"):
+                cell = next((one for row in self.rows for one in row if _within(item, one)), None)
+            if cell is not None:
+                self.words[cell] += item.get_text()
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is a table: two columns and rows at least, of which every other cell is filled; no frame."""
+        cells = [cell for row in self.rows for cell in row]
+        filled = [cell for cell in cells if self.words[cell].strip()]
+        return len(self.rows) > 1 and max(map(len, self.rows)) > 1 and 2 * len(filled) >= len(cells)
+
+    def markdown(self) -> str:
+        """Return it as Markdown the first time, then nothing."""
+        first, self.shown = not self.shown, True
+        edges = sorted({round(cell[0]) for row in self.rows for cell in row})
+
+        def wide(cell: tuple[float, float, float, float]) -> int:
+            return max(1, sum(cell[0] - 1 < edge < cell[2] - 1 for edge in edges))
+
+        rows = [[(_clean(self.words[cell]), wide(cell), 1) for cell in row] for row in self.rows]
+        return markdown_table(rows) if first else ""
+
+
+def _within(item: Any, box: tuple[float, float, float, float]) -> bool:
+    x, y = (item.x0 + item.x1) / 2, (item.y0 + item.y1) / 2
+    return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
+
+
+def _clean(text: str) -> str:
+    """Return text without ligatures and characters that have no letter, which pdfminer writes as (cid:12)."""
+    return " ".join(_NO_LETTER.sub("", text.translate(_LIGATURES)).split())
+
+
+def _outline(document: Any) -> list[tuple[int, str]]:
+    """Return (level from 1, title) of a file's outline; [] where it has none, or a broken one."""
+    found: list[tuple[int, str]] = []
+    with suppress(Exception):  # PDFNoOutlines, and whatever a broken one makes the parser raise
+        for level, title, *_ in document.get_outlines():
+            found.append((level, _clean(title)))
+    return found
+
+
+def _set_levels(lines: Sequence[_Line], outline: Sequence[tuple[int, str]]) -> None:
+    """Say which lines are headings, by the outline where at least half of it is found, else by their type."""
+    text = [line for line in lines if not line.table]
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, line in enumerate(text):
+        if len(line.text) <= LONGEST_HEADING:
+            for key in {_key(line.text), _key(_joined(text[i : i + 2], frozenset()))}:
+                places[key].append(i)
+    found: dict[int, int] = {}
+    for level, title in outline:
+        # The table of contents says it too, in smaller type.
+        if there := [i for i in places[_key(title)] if i not in found]:
+            largest = max(text[i].size for i in there)
+            found[next(i for i in there if text[i].size == largest)] = min(level, MOST_LEVELS)
+    if found and 2 * len(found) >= len(outline):
+        for i, level in found.items():
+            text[i].level = level
+    elif text:
+        _set_levels_by_type(text)
+
+
+def _set_levels_by_type(text: Sequence[_Line]) -> None:
+    sizes, fonts = Counter[float](), Counter[str]()
+    for line in text:
+        sizes[line.size] += len(line.text)
+        fonts += line.fonts
+    body, plain = sizes.most_common(1)[0][0], not _BOLD.search(fonts.most_common(1)[0][0])
+    runs = [list(run) for _, run in groupby(text, key=lambda line: (line.page, line.box, line.size, line.bold))]
+    larger = [run for run in runs if run[0].size >= LARGER * body and _may_head(run, LONGEST_HEADING)]
+    bold = [
+        run
+        for run, after in pairwise(runs)
+        # Labels in a drawing are bold too, but no text follows them.
+        if plain and run[0].bold and not after[0].bold and len(after[0].text) > len(run[0].text)
+        if _may_head(run, LONGEST_BOLD)
+    ]
+    ranks = {size: rank for rank, size in enumerate(sorted({run[0].size for run in larger}, reverse=True), 1)}
+    for line in (line for run in larger + bold for line in run):
+        line.level = line.level or min(ranks.get(line.size, MOST_LEVELS), len(ranks) + 1, MOST_LEVELS)
+
+
+def _may_head(run: Sequence[_Line], longest: int) -> bool:
+    """Return whether lines of one type may be a heading: short, of letters, and no sentence."""
+    text = _joined(run, frozenset())
+    letters = sum(character.isalpha() for character in text)
+    whole = not text.endswith((",", ";", ".", "-", "，", "；", "。"))
+    return len(text) <= longest and 2 * letters > len(text) and not run[0].mono and whole
+
+
+def _key(text: str) -> str:
+    """Return a heading's letters, without the number before it."""
+    return "".join(_WORDS.findall(text.lower())).lstrip("0123456789")
+
+
+def _blocks(lines: Sequence[_Line]) -> Iterator[str]:
+    """Yield the blocks of Markdown that lines make."""
+    words = {word.lower() for line in lines for word in _HYPHENATED.findall(line.text)}
+    paragraph: list[_Line] = []
+    for (kind, *_), group in groupby(lines, key=lambda line: line.kind):
+        run = list(group)
+        for line in run if kind == "text" else ():
+            if paragraph and not _goes_on(paragraph[-1], line):
+                yield _paragraph(paragraph, words)
+                paragraph = []
+            paragraph.append(line)
+        if kind != "text" and paragraph:
+            yield _paragraph(paragraph, words)
+            paragraph = []
+        if kind == "table":
+            yield from (line.text for line in run)
+        elif kind == "code":
+            left = min(line.left for line in run)
+            yield "\n".join(["```", *(" " * round(line.left - left) + line.text for line in run), "```"])
+        elif kind == "heading":
+            yield f"{'#' * run[0].level} {_joined(run, words)}"
+    if paragraph:
+        yield _paragraph(paragraph, words)
+
+
+def _goes_on(last: _Line, line: _Line) -> bool:
+    """Return whether a line goes on with the paragraph of the line before it."""
+    if _BULLET.match(line.text) or _NUMBERED.match(line.text):
+        return False
+    ended = _SENTENCE_END.search(last.text) is not None
+    if (last.page, last.box) == (line.page, line.box):
+        return not (ended and (last.right < SHORT_LINE or line.left > last.left + 1))
+    begins = line.text[:1].islower() or (_is_wide(line.text[:1]) and _is_wide(last.text[-1:]))
+    return not ended and begins and abs(line.size - last.size) < 1
+
+
+def _paragraph(lines: Sequence[_Line], words: Set[str]) -> str:
+    text = _joined(lines, words)
+    if bullet := _BULLET.match(text):
+        return f"- {text[bullet.end() :]}"
+    return f"\\{text}" if _MARKUP.match(text) else text
+
+
+def _joined(lines: Iterable[_Line], words: Set[str]) -> str:
+    """Return lines as one; a word divided at a line's end is one, unless the text has it with the hyphen elsewhere."""
+    text = ""
+    for line in (line.text for line in lines):
+        divided, rest = _DIVIDED.search(text), _LOWER.match(line)
+        if divided and rest:
+            kept = f"{divided[1]}-{rest[0]}".lower() in words
+            text = (text if kept else text[: divided.end(1)]) + line
+        else:
+            text += line if not text or (_is_wide(text[-1]) and _is_wide(line[:1])) else f" {line}"
+    return text
+
+
+def _is_wide(character: str) -> bool:
+    """Return whether it is a Chinese character or mark, between which no blanks stand."""
+    return character != "" and east_asian_width(character) in "WF"

@@ -1,0 +1,165 @@
+"""PDF files: reading order, headings, tables, paragraphs, what runs along the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fpdf import FPDF
+
+from theworld.ingestion.readers import read_source
+from theworld.ingestion.readers.document import SourceDocument
+from theworld.ingestion.readers.pdf import _blocks, _Line, read_pdf
+
+BODY = "A request is answered within two days, and a refusal names its reason in writing. " * 3
+
+
+def made(write: Callable[[FPDF], None]) -> str:
+    """Return what is read of a file that `write` makes in 11 point Helvetica."""
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_font("helvetica", size=11)
+    write(pdf)
+    return read_pdf(bytes(pdf.output()))
+
+
+def heading(pdf: FPDF, text: str, size: float = 11, style: str = "") -> None:
+    pdf.set_font("helvetica", style, size=size)
+    pdf.cell(0, 14, text, new_x="LMARGIN", new_y="NEXT")
+    pdf.set_font("helvetica", size=11)
+
+
+def test_headings_by_their_type() -> None:
+    def write(pdf: FPDF) -> None:
+        heading(pdf, "Handbook", 22)
+        heading(pdf, "Leave", 15)
+        pdf.multi_cell(0, 5, BODY)
+        pdf.ln(8)
+        heading(pdf, "Parental leave", style="B")
+        pdf.multi_cell(0, 5, BODY)
+        pdf.ln(8)
+        heading(pdf, "NOTE.", style="B")
+        pdf.multi_cell(0, 5, BODY)
+
+    lines = made(write).splitlines()
+    assert [line for line in lines if line.startswith("#")] == ["# Handbook", "## Leave", "### Parental leave"]
+    assert BODY.strip() in lines
+
+
+def test_headings_by_the_outline_and_not_in_its_table_of_contents() -> None:
+    def write(pdf: FPDF) -> None:
+        pdf.multi_cell(0, 8, "Install\nRemove")
+        for name in ("Install", "Remove"):
+            pdf.add_page()
+            pdf.start_section(name)
+            heading(pdf, name, 12)
+            heading(pdf, "Not in the outline", 15)
+            pdf.multi_cell(0, 5, BODY)
+
+    text = made(write)
+    assert text.startswith("Install\n\nRemove\n\n# Install\n\nNot in the outline")
+    assert text.count("# Remove") == 1
+
+
+def test_columns_are_read_one_after_the_other() -> None:
+    left = ["Whoever leaves returns the lap-", "top on the last day and signs", "for it, which the manager con-"]
+    right = ["firms. The laptop-free day is", "Friday."]
+
+    def write(pdf: FPDF) -> None:
+        for i in range(3):
+            for x, column in ((15, left), (115, right)):
+                if i < len(column):
+                    pdf.text(x, 60 + 5 * i, column[i])
+
+    assert made(write) == (
+        "Whoever leaves returns the laptop on the last day and signs for it, which the manager confirms. "
+        "The laptop-free day is Friday."
+    )
+
+
+def test_ruled_tables_are_tables_and_frames_are_none() -> None:
+    def write(pdf: FPDF) -> None:
+        pdf.multi_cell(0, 8, "The rates:")
+        with pdf.table() as table:
+            for row in (("Country", "Per day"), ("France", "39 EUR"), ("Japan | Tokyo", "48 EUR, with\nbreakfast")):
+                cells = table.row()
+                for cell in row:
+                    cells.cell(cell)
+        pdf.ln(10)
+        pdf.multi_cell(0, 8, "Ask the travel desk.", border=1)
+
+    assert made(write) == (
+        "The rates:\n\n| Country | Per day |\n| --- | --- |\n| France | 39 EUR |\n"
+        "| Japan \\| Tokyo | 48 EUR, with breakfast |\n\nAsk the travel desk."
+    )
+
+
+def test_running_heads_and_page_numbers_are_left_out() -> None:
+    def write(pdf: FPDF) -> None:
+        for page in range(1, 6):
+            if page > 1:
+                pdf.add_page()
+            pdf.text(20, 10, "Acme handbook")
+            pdf.text(20, 60, f"Rule {page} holds.")
+            pdf.text(100, 290, f"Page {page} of 5")
+
+    assert made(write) == "\n\n".join(f"Rule {page} holds." for page in range(1, 6))
+
+
+def test_code_and_items_keep_their_lines() -> None:
+    def write(pdf: FPDF) -> None:
+        pdf.multi_cell(0, 6, "Run these:")
+        pdf.ln(8)
+        pdf.set_font("courier", size=10)
+        pdf.multi_cell(0, 5, "for f in *.txt; do\n  cat $f\ndone")
+        pdf.ln(8)
+        pdf.set_font("helvetica", size=11)
+        pdf.multi_cell(0, 6, "1. Open the lid.\n2. Turn the key,\nthen wait.\n- Close it.")
+
+    assert made(write) == (
+        "Run these:\n\n```\nfor f in *.txt; do\n  cat $f\ndone\n```\n\n"
+        "1. Open the lid.\n\n2. Turn the key, then wait.\n\n- Close it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "blocks"),
+    [
+        (["年假每年十五天，", "未休完的可以", "顺延。"], ["年假每年十五天，未休完的可以顺延。"]),
+        (["第一条 适用范围", "第二条 职责"], ["第一条 适用范围", "第二条 职责"]),
+        (["• 身份证", "• 护照"], ["- 身份证", "- 护照"]),
+        (["# not a heading"], ["\\# not a heading"]),
+        (["a well-known word, well-", "known and di-", "vided"], ["a well-known word, well-known and divided"]),
+        (["the year 2024-", "2025"], ["the year 2024- 2025"]),
+    ],
+)
+def test_lines_become_paragraphs(lines: list[str], blocks: list[str]) -> None:
+    assert list(_blocks([_Line(line, 0, 0, right=1.0) for line in lines])) == blocks
+
+
+@pytest.mark.parametrize(
+    ("last", "line", "one"),
+    [
+        ("which is", "returned", True),
+        ("is returned.", "Then", False),
+        ("可以", "顺延", True),
+        ("结束。", "另外", False),
+        ("a caption", "Another box", False),
+    ],
+)
+def test_paragraphs_go_on_on_the_next_page(last: str, line: str, one: bool) -> None:
+    assert len(list(_blocks([_Line(last, 0, 3, right=1.0), _Line(line, 1, 0, right=1.0)]))) == 1 + (not one)
+
+
+def test_sections_of_a_document(tmp_path: Path) -> None:
+    pdf = FPDF()
+    pdf.add_page()
+    heading(pdf, "Travel <policy>", 20)
+    heading(pdf, "Rates", 15)
+    pdf.multi_cell(0, 5, BODY)
+    pdf.output(str(tmp_path / "travel.pdf"))
+    document = next(read_source(tmp_path / "travel.pdf"))
+    assert isinstance(document, SourceDocument)
+    assert document.title == "Travel <policy>"
+    assert document.blocks[-1].section == ("Rates",)
