@@ -186,6 +186,13 @@ def test_broken_document(tmp_path: Path, name: str) -> None:
         read_one(tmp_path / name)
 
 
+@pytest.mark.parametrize(("name", "newer"), [("a.doc", ".docx"), ("b.XLS", ".xlsx"), ("c.odp", ".pptx")])
+def test_older_formats_name_what_to_save_them_as(tmp_path: Path, name: str, newer: str) -> None:
+    (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0")
+    with pytest.raises(IngestionError, match=f"cannot be read.*Save it as {newer}"):
+        read_one(tmp_path / name)
+
+
 def test_missing_extra_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 

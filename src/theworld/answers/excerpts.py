@@ -1,8 +1,8 @@
 """The part of a note that is shown where the whole does not fit: whole paragraphs, rows and sentences.
 
-The run of units that holds the one saying most of the question is taken, as long as it fits: by its words, and of the
-first note as much by its token vectors, where there are some. What is shown of a code block begins with the line that
-opens it, what is shown of a table with its header, and no part ends on a line that only announces what follows.
+The run of units that holds the one saying most of the question is taken, as long as it fits: by its words, and as much
+by its token vectors where there are some. What is shown of a code block begins with the line that opens it, what is
+shown of a table with its header, and no part ends on a line that only announces what follows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class QuestionCoverage:
     """How many things the question asks, each of which gets as much room."""
 
     def of(self, note: Note, pieces: Sequence[tuple[int, int]], shown: str) -> list[float]:
-        """Return the share of the question in each piece; words shown before count less, vectors nothing then."""
+        """Return the share of the question in each piece; words shown before count less."""
         said = [self.words.covered(note.text[start:end], shown) for start, end in pieces]
         meant = self.meant(note, pieces) if self.meant else ()
         return [(one + other) / 2 for one, other in zip(said, meant, strict=True)] if meant else said

@@ -20,11 +20,25 @@ def _read_rst(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     return read(path, root)
 
 
+_NEWER = {
+    **dict.fromkeys((".doc", ".odt", ".rtf", ".wps"), ".docx"),
+    **dict.fromkeys((".xls", ".xlsb", ".ods", ".et"), ".xlsx"),
+    **dict.fromkeys((".ppt", ".pptm", ".odp", ".dps"), ".pptx"),
+}
+"""Formats of documents that no reader knows, and what their programs also write."""
+
+
+def _refuse(path: Path) -> Iterator[SourceDocument]:
+    reason = f"files of the kind {path.suffix!r} cannot be read"
+    raise IngestionError(reason, where=str(path), remedy=f"Save it as {_NEWER[path.suffix.lower()]}.")
+
+
 _MODULES = (markdown, html, converted, notebook, tables, source_code)
 READERS: dict[str, Reader] = {
     **dict.fromkeys((".txt", ".text"), read_plain),
     **{extension: module.read for module in _MODULES for extension in module.EXTENSIONS},
     **dict.fromkeys((".rst", ".rest"), _read_rst),
+    **dict.fromkeys(_NEWER, _refuse),
     ".jsonl": tables.read_lines,
 }
 """Reader by file extension, lower case with the dot."""
@@ -40,7 +54,7 @@ def read_source(path: Path, root: Path | None = None) -> Iterator[SourceDocument
         raise IngestionError(
             f"there is no text in files of the kind {path.suffix or path.name!r}",
             where=str(path),
-            remedy=f"Supported: any text, and {', '.join(sorted(READERS))}.",
+            remedy=f"Supported: any text, and {', '.join(sorted(READERS.keys() - _NEWER))}.",
         )
     yield from _read_rst(path, root) if reader is _read_rst else (reader or read_plain)(path)
 

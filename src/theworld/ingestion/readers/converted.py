@@ -35,7 +35,7 @@ from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.readers.pdf import read_pdf
 from theworld.ingestion.readers.tables import markdown_table
 
-EXTENSIONS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub")
+EXTENSIONS = (".pdf", ".docx", ".docm", ".pptx", ".xlsx", ".xlsm", ".epub")
 LARGEST_UNPACKED = 500_000_000
 """Bytes; parsers hold several times as much in memory. Books and slides with their pictures are well below."""
 SUSPECT_UNPACKED = 50_000_000
@@ -158,9 +158,14 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
     except ModuleNotFoundError as error:
         raise needs_extra(path) from error
     # The converter is chosen here: markitdown itself would take a broken file for plain text.
-    converters: dict[str, Any] = {".docx": DocxConverter, ".pptx": PptxConverter, ".epub": EpubConverter}
+    converters: dict[str, Any] = {
+        ".docx": DocxConverter,
+        ".docm": DocxConverter,
+        ".pptx": PptxConverter,
+        ".epub": EpubConverter,
+    }
     try:
-        if kind == ".xlsx":
+        if kind in {".xlsx", ".xlsm"}:
             return _workbook(data, path)
         if kind == ".pdf":
             return "", read_pdf(data)
