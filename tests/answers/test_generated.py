@@ -24,6 +24,7 @@ from theworld.answers.generated import (
     no_answer_because,
     pack_evidence,
     short_answer,
+    with_citation,
 )
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, Completion
@@ -220,9 +221,33 @@ def test_what_is_streamed_is_what_is_answered(reply: str, step: int) -> None:
     assert streamed(reply, step) == citations_behind(check_citations(answer_part(reply), 2).text)
 
 
+HOLDING = ["Ada Lovelace\nShe was born in London in 1815.", "天一阁\n天一阁由范钦主持建造。"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        ("London", "London [1]"),
+        ("born in London.\nShe was born there.", "born in London. [1]\nShe was born there."),
+        ("范钦", "范钦 [2]"),
+        ("London [2]", "London [2]"),
+        ("London\nShe was born there [1].", "London\nShe was born there [1]."),
+        ("Paris or Rome", "Paris or Rome"),
+        ("", ""),
+        ("the", "the"),
+    ],
+)
+def test_an_uncited_answer_cites_the_note_that_holds_it(reply: str, text: str) -> None:
+    assert with_citation(reply, HOLDING) == text
+    stream, seen = AnswerStream(HOLDING), ""
+    for shown in (stream.feed(reply), stream.end()):
+        seen = shown.text if shown.restart else seen + shown.text
+    assert seen == text
+
+
 def streamed(reply: str, step: int) -> str:
     """What a reader of the stream has before them at its end."""
-    stream, seen = AnswerStream(2), ""
+    stream, seen = AnswerStream([""] * 2), ""
     pieces = [reply[start : start + step] for start in range(0, len(reply), step)]
     for shown in [*(stream.feed(piece) for piece in pieces), stream.end()]:
         seen = shown.text if shown.restart else seen + shown.text
@@ -336,7 +361,7 @@ def test_what_answers_nothing_is_no_answer(case: dict[str, str]) -> None:
 @pytest.mark.parametrize("case", REPLIES["moved"], ids=[case["reply"][:30] for case in REPLIES["moved"]])
 def test_leading_citations_go_behind_the_first_sentence(case: dict[str, str]) -> None:
     assert citations_behind(check_citations(case["reply"], 9).text) == case["text"]
-    pieces = AnswerStream(9)
+    pieces = AnswerStream([""] * 9)
     for character in case["reply"]:
         assert not pieces.feed(character).restart
     assert not pieces.end().restart

@@ -158,6 +158,24 @@ def citations_behind(text: str, *, ended: bool = True) -> str:
     return rest if marks in rest[:end] else f"{rest[:end]} {marks}{rest[end:]}"
 
 
+HELD = 0.8
+"""Share of the content words of an uncited answer's first line that a note holds where it is cited."""
+
+
+def with_citation(text: str, notes: Sequence[str]) -> str:
+    """Return an answer that cites nothing with the note that holds its first line cited there; small models cite none.
+
+    `notes` are the titles and texts of the notes as numbered. Nothing is added where none holds enough of its words.
+    """
+    first, line_end, rest = text.partition("\n")
+    words = set(tokens(first)) - function_words()
+    if _MARK.search(text) or not words or not notes:
+        return text
+    shares = [len(words & set(tokens(note))) / len(words) for note in notes]
+    best = max(range(len(notes)), key=lambda i: (shares[i], -i))
+    return f"{first.rstrip()} [{best + 1}]{line_end}{rest}" if shares[best] >= HELD else text
+
+
 REPEATED = 0.9
 """Share of the tokens of question and answer together that both have, from which the answer only repeats it."""
 LEAST_REPEATED = 4
@@ -245,9 +263,12 @@ _REFUSALS = frozenset({*map(_bare, NO_ANSWER.values()), "證據不足"})
 
 
 class AnswerStream:
-    """Takes a reply piece by piece and says what to show; the shown pieces together are the checked answer."""
+    """Takes a reply piece by piece and says what to show; the shown pieces together are the checked answer.
 
-    def __init__(self, notes: int) -> None:
+    `notes` are the titles and texts of the notes as numbered.
+    """
+
+    def __init__(self, notes: Sequence[str]) -> None:
         self._notes = notes
         self._raw = ""
         self._shown = ""
@@ -267,7 +288,8 @@ class AnswerStream:
         return self._turn("" if declines(answer) else answer)
 
     def _turn(self, answer: str, *, ended: bool = True) -> Shown:
-        visible = citations_behind(check_citations(answer, self._notes).text, ended=ended)
+        visible = citations_behind(check_citations(answer, len(self._notes)).text, ended=ended)
+        visible = with_citation(visible, self._notes) if ended else visible
         before, restart = self._shown, not visible.startswith(self._shown)
         self._shown = visible
         return Shown(visible if restart else visible[len(before) :], restart)
