@@ -28,9 +28,8 @@ from numpy.typing import NDArray  # noqa: E402
 from scale_corpus import NOISE  # noqa: E402
 
 from theworld.cli.ingesting import ingest_paths  # noqa: E402
-from theworld.evaluation.datasets import load_dataset  # noqa: E402
+from theworld.evaluation.datasets import load_dataset, store_path  # noqa: E402
 from theworld.evaluation.metrics import percentile  # noqa: E402
-from theworld.evaluation.preparation import store_path  # noqa: E402
 from theworld.models.protocols import FloatArray  # noqa: E402
 from theworld.models.registry import load_models  # noqa: E402
 from theworld.settings import Settings  # noqa: E402

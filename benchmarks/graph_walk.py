@@ -29,9 +29,8 @@ from theworld.retrieval.seeds import query_entities
 from theworld.stores.array_folder import ArrayFolder, Generation
 from theworld.stores.files import bytes_under
 from theworld.stores.graph import MappedGraph, RankingParameters
-from theworld.stores.graph.columns import Columns, NoteFacts
+from theworld.stores.graph.columns import Columns, NoteFacts, joined
 from theworld.stores.graph.embedded import written_format
-from theworld.stores.graph.joining import joined
 
 TENANT, BEST, COMPARED = "default", 50, 20
 NAMES_PER_NOTE, ZIPF = 3, 0.9
@@ -109,7 +108,7 @@ def read(folder: Path, notes: int, questions: int) -> None:
     reached: list[tuple[int, int, float]] = []
 
     def walk(question: dict[str, Any]) -> None:
-        found = graph.walk(**question, tenant=TENANT)
+        found = graph._walk(graph._graph(TENANT), **question)
         reached.append((len(found.nodes), found.edges, found.left) if found is not None else (0, 0, 0.0))
 
     timed("name lookup", asked, lambda one: looked_up(graph, one))

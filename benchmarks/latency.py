@@ -15,9 +15,8 @@ from pathlib import Path
 from environment import environment
 
 from theworld.cli.ingesting import ingest_paths
-from theworld.evaluation.datasets import load_dataset
+from theworld.evaluation.datasets import load_dataset, store_path
 from theworld.evaluation.metrics import percentile
-from theworld.evaluation.preparation import store_path
 from theworld.graph import build_graph, open_resources
 from theworld.settings import Settings
 from theworld.state import Context, StageTrace

@@ -17,8 +17,7 @@ from peer_measures.worker import measure
 from theworld.cli.ingesting import ingest_paths
 from theworld.cli.output import console, error_console, gain_in_words, plain_table
 from theworld.errors import TheWorldError
-from theworld.evaluation.datasets import load_dataset
-from theworld.evaluation.preparation import check_store_holds_only, store_path
+from theworld.evaluation.datasets import check_store_holds_only, load_dataset, store_path
 from theworld.graph import open_resources
 from theworld.settings import Settings
 

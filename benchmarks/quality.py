@@ -23,9 +23,8 @@ from theworld.cli.ingesting import ingest_paths
 from theworld.cli.output import error_console
 from theworld.errors import TheWorldError
 from theworld.evaluation.answers import AnswersReport
-from theworld.evaluation.datasets import Dataset, load_dataset
+from theworld.evaluation.datasets import Dataset, load_dataset, store_path
 from theworld.evaluation.metrics import PairedDifference
-from theworld.evaluation.preparation import store_path
 from theworld.evaluation.retrieval import STAGES, RetrievalReport, evaluate_retrieval
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.settings import Settings

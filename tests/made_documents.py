@@ -103,9 +103,10 @@ def _check_sparse(store: KnowledgeStore, tenant: str, notes: list[StoredNote]) -
 
 def _check_dense(store: KnowledgeStore, tenant: str, notes: list[StoredNote]) -> None:
     found: list[str] = []
+    written = (change.note.vectors for change in store.ledger.changes(0, _ALL)[0] if change.note is not None)
+    vectors = {space: made.vector for one in written for space, made in one.items()}
     for space, count in store.dense.spaces(tenant).items():
-        dimension = store.dense.dimension(space, tenant)
-        hits = store.dense.search(space, np.ones(dimension, np.float32), tenant=tenant, filters={}, limit=_ALL).hits
+        hits = store.dense.search(space, np.ones_like(vectors[space]), tenant=tenant, filters={}, limit=_ALL).hits
         assert len(hits) == count
         found += [hit.note_id for hit in hits]
         tokens = store.dense.token_codes(space, [hit.note_id for hit in hits], tenant)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import SettingsError
-from theworld.settings import Settings, SparseSettings, removed, setting_value, settings_origins
-from theworld.settings.sources import allowed, leaves
+from theworld.settings import Settings, SparseSettings, setting_value, settings_origins
+from theworld.settings.sources import REMOVED, allowed, leaves
 from theworld.stores.projections import Engines
 
 
@@ -238,7 +238,7 @@ def test_what_servers_share_reaches_each_unless_code_says_otherwise() -> None:
     assert (Engines.of(own).sparse.timeout_s, Engines.of(own).sparse.failures) == (9, 1)
 
 
-@pytest.mark.parametrize("name", sorted(removed.NAMES))
+@pytest.mark.parametrize("name", sorted(REMOVED))
 def test_a_setting_of_an_earlier_version_is_told_what_to_do(empty_folder: Path, name: str) -> None:
     section, _, last = name.rpartition(".")
     assert name not in dict(leaves(Settings))

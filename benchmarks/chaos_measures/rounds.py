@@ -143,10 +143,12 @@ def seen(folder: Path) -> dict[str, object]:
             notes=dict.fromkeys(chosen[:3], 1.0), entities={}, tenant="default", filters={}, limit=10
         )
         found["walk"] = [(hit.note_id, round(hit.score, 4)) for hit in walk]
+        written = (change.note.vectors for change in store.ledger.changes(0, 1_000_000)[0] if change.note is not None)
+        dimensions = {space: len(made.vector) for one in written for space, made in one.items()}
         for space in store.dense.spaces("default"):
             codes = store.dense.token_codes(space, chosen, "default")
             found[f"codes {space}"] = [None if one is None else one.ids.tolist() for one in codes]
-            direction = np.eye(1, store.dense.dimension(space, "default"), 3, dtype=np.float32)[0]
+            direction = np.eye(1, dimensions[space], 3, dtype=np.float32)[0]
             near = store.dense.search(space, direction, tenant="default", filters={}, limit=50).hits
             found[f"vectors {space}"] = [(hit.note_id, round(hit.score, 4)) for hit in near]
         return found

@@ -21,7 +21,7 @@ from service_measures.serving import API, ASK, PATIENT, SEARCH, served
 from chaos_measures.interposing import interposed
 from chaos_measures.results import Results
 from chaos_measures.rounds import QUERIES, WHOLE, Base, base, in_process, judged
-from theworld.service.explain.explanation import fused_again, logged_rankings
+from theworld.service.requests.explanation import fused_again, logged_rankings
 from theworld.service.requests.record import digest_of
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from engine_measures.common import Urls, copy_ledger, engines_at, on_servers
-from theworld.evaluation.datasets import Dataset, load_dataset
+from theworld.evaluation.datasets import Dataset, load_dataset, store_path
 from theworld.evaluation.metrics import paired_difference, percentile
-from theworld.evaluation.preparation import store_path
 from theworld.evaluation.retrieval import RetrievalReport, evaluate_retrieval
 from theworld.graph import build_graph, open_resources
 from theworld.ingestion import ingest

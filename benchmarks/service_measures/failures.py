@@ -10,8 +10,15 @@ from functools import partial
 from pathlib import Path
 
 from service_measures.serving import dataset_argument, prepared
-from theworld.evaluation.failure_report import as_html, as_markdown
-from theworld.evaluation.failures import Change, Counterfactuals, explain_failure, failed, failure_report
+from theworld.evaluation.failures import (
+    Change,
+    Counterfactuals,
+    as_html,
+    as_markdown,
+    explain_failure,
+    failed,
+    failure_report,
+)
 from theworld.graph import build_graph, open_resources
 from theworld.state import Context
 

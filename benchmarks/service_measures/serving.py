@@ -17,9 +17,8 @@ from pathlib import Path
 import httpx
 
 from theworld.cli.ingesting import ingest_paths
-from theworld.evaluation.datasets import Dataset, load_dataset
+from theworld.evaluation.datasets import Dataset, load_dataset, store_path
 from theworld.evaluation.metrics import percentile
-from theworld.evaluation.preparation import store_path
 from theworld.settings import Settings
 
 PATIENT = {"THEWORLD_RETRIEVAL__DEADLINE_MS": "60000"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -58,35 +59,29 @@ class Deadline:
             raise DeadlineExceededError(f"nothing left of {self.budget_ms:.0f} ms")
 
 
-class _Outcome(Generic[T]):
-    """Where a worker thread leaves what it got."""
+def begin(work: Callable[[], T], *, name: str) -> Future[T]:
+    """Begin work in a daemon thread of its own: nobody has to wait for it, and it cannot hold up the exit."""
+    future: Future[T] = Future()
 
-    value: T
-    error: BaseException | None = None
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
 
 
 def run_within(deadline: Deadline, work: Callable[[], T], *, name: str) -> T:
     """Return what `work` returns, or raise DeadlineExceededError as soon as the deadline has passed.
 
-    The work runs in a daemon thread of its own: a late one is abandoned, never waited for, and cannot hold up the
-    interpreter's exit. What it raises in time is raised here.
+    Late work is abandoned, never waited for (see `begin`). What it raises in time is raised here.
     """
-    outcome: _Outcome[T] = _Outcome()
-
-    def run() -> None:
-        try:
-            outcome.value = work()
-        except BaseException as error:
-            outcome.error = error
-
-    worker = threading.Thread(target=run, name=name, daemon=True)
     remaining = deadline.remaining_ms()
     if remaining <= 0:
         raise DeadlineExceededError(f"no time left of {deadline.budget_ms:.0f} ms")
-    worker.start()
-    worker.join(remaining / 1000)
-    if worker.is_alive():
+    running = begin(work, name=name)
+    if not wait([running], remaining / 1000).done:
         raise DeadlineExceededError(f"not done after {remaining:.0f} ms")
-    if outcome.error is not None:
-        raise outcome.error
-    return outcome.value
+    return running.result()

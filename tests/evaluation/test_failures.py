@@ -7,17 +7,8 @@ import re
 
 import pytest
 
-from theworld.evaluation.failure_report import _words, as_html, as_markdown
-from theworld.evaluation.failures import (
-    CHANNELS,
-    CULPRITS,
-    Change,
-    Seen,
-    explain_failure,
-    failed,
-    failure_report,
-    is_complete,
-)
+from theworld.evaluation import failures
+from theworld.evaluation.failures import CHANNELS, CULPRITS, Change, Seen, explain_failure, failed, is_complete
 from theworld.stores.ledger.evaluations import Query
 
 GOLD = Query("q", "Where was he born?", ("Vienna",), "two-hop", {"a": 1, "b": 1})
@@ -130,7 +121,7 @@ def report():
     nasty = Query("n", "<script>alert(1)</script> 谁|who?", ("<b>",), "", {"b": 1})
     found = [explain_failure(q, WRONG, lambda c: MENDED, EVERYTHING) for q in (GOLD, nasty)]
     lost = explain_failure(GOLD, WRONG, lambda c: WRONG, EVERYTHING)
-    return failure_report("set <i>", 10, [*found, lost])
+    return failures.failure_report("set <i>", 10, [*found, lost])
 
 
 def test_the_report_counts_and_names(report):
@@ -138,13 +129,13 @@ def test_the_report_counts_and_names(report):
     assert (found["asked"], found["failed"], found["named"]) == (10, 3, 0.666667)
     assert list(found["clusters"]) == ["wrong_route", "unexplained"]
     assert found["clusters"]["wrong_route"]["fixed_by"] == {"sparse alone": 2}
-    assert failure_report("empty", 5, [])["named"] is None
+    assert failures.failure_report("empty", 5, [])["named"] is None
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_report_as_markdown_and_html_escapes_what_it_quotes(report, language):
     plain = json.loads(json.dumps(report))
-    text, page = as_markdown(plain, language), as_html(plain, language)
+    text, page = failures.as_markdown(plain, language), failures.as_html(plain, language)
     assert ("路由错选" in text) == (language == "zh")
     assert "\\<script\\>" in text
     assert "<script>" not in page
@@ -153,7 +144,7 @@ def test_the_report_as_markdown_and_html_escapes_what_it_quotes(report, language
 
 
 def test_every_culprit_has_its_words_in_both_languages():
-    words = _words()
+    words = failures._words()
     assert set(words["culprits"]) == set(CULPRITS)
     for entry in [*words["words"].values(), *(part for c in words["culprits"].values() for part in c.values())]:
         assert set(entry) == {"en", "zh"}

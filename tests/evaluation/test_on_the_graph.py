@@ -13,9 +13,8 @@ from quality_measures.first_answers import baseline_candidates, evaluate_first_a
 
 from theworld.errors import IngestionError, SettingsError
 from theworld.evaluation.answers import evaluate_answers, evaluate_model_alone
-from theworld.evaluation.datasets import Dataset
+from theworld.evaluation.datasets import Dataset, check_store_holds_only, ingest_facts, store_path
 from theworld.evaluation.failures import Change, Counterfactuals
-from theworld.evaluation.preparation import check_store_holds_only, ingest_facts, store_path
 from theworld.evaluation.retrieval import STAGES, evaluate_retrieval, m3_baseline
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.ingestion import ingest

@@ -17,8 +17,7 @@ import pytest
 
 from theworld.errors import IngestionError, ModelError
 from theworld.ingestion import IngestReport, engines, ingest
-from theworld.ingestion.engines import BATCH_NOTES, CHUNK_NOTES, MANY_NOTES, WorkerPool, processes_for
-from theworld.ingestion.modelling import FailedNote, MadeNote, NoteText
+from theworld.ingestion.engines import CHUNK_NOTES, MANY_NOTES, FailedNote, MadeNote, NoteText, WorkerPool
 from theworld.ingestion.report import Stopwatch
 from theworld.models.registry import Models, load_models
 from theworld.settings import EmbeddingSettings, IngestionSettings, Settings
@@ -94,10 +93,10 @@ def test_a_process_killed_from_outside_is_replaced() -> None:
     notes = [NoteText("", f"Ada Lovelace {i}", "en") for i in range(5 * CHUNK_NOTES)]
     with WorkerPool(perilous_models, 1, Stopwatch()) as pool:
         first = pool.submit(notes[:CHUNK_NOTES])[0].result()
-        (killed,) = pool.pids()
+        (killed,) = [child.process.pid for child in pool._children]
         os.kill(killed, signal.SIGKILL)
         rest = [outcome for chunk in pool.submit(notes[CHUNK_NOTES:]) for outcome in chunk.result()]
-        (other,) = pool.pids()
+        (other,) = [child.process.pid for child in pool._children]
     assert other != killed
     outcomes = [*first, *rest]
     assert len(outcomes) == len(notes)
@@ -159,10 +158,10 @@ with KnowledgeStore.open(sys.argv[2], create=True) as store:
 @pytest.fixture
 def stopped(write: Write, tmp_path: Path) -> Stopped:
     """Return what ingests four batches in a process group that gets a signal in the second, and tells its output."""
-    path = write(*["Text."] * (4 * BATCH_NOTES))
+    path = write(*["Text."] * (4 * engines.BATCH_NOTES))
 
     def run_until(name: str, times: str = "once") -> tuple[int, list[str]]:
-        given = [path, tmp_path / "store", Path(__file__).parents[1], BATCH_NOTES + 1, name, times]
+        given = [path, tmp_path / "store", Path(__file__).parents[1], engines.BATCH_NOTES + 1, name, times]
         command = [sys.executable, "-c", STOPPED, *map(str, given)]
         done = subprocess.run(command, check=False, start_new_session=True, stdout=subprocess.PIPE, text=True)
         return done.returncode, done.stdout.splitlines()
@@ -174,7 +173,7 @@ def complete(tmp_path: Path, written: int) -> None:
     with KnowledgeStore.open(tmp_path / "store", read_only=False) as store:
         assert len(store.document_hashes("default")) == written
     report = run(tmp_path / "sources" / "corpus.jsonl", tmp_path / "store", 1)
-    assert (report.documents, report.unchanged) == (4 * BATCH_NOTES - written, written)
+    assert (report.documents, report.unchanged) == (4 * engines.BATCH_NOTES - written, written)
 
 
 def is_running(pid: int) -> bool:
@@ -189,9 +188,9 @@ def is_running(pid: int) -> bool:
 @pytest.mark.slow
 def test_ctrl_c_to_all_processes_finishes_the_batch_in_hand(stopped: Stopped, tmp_path: Path) -> None:
     code, (pids, documents) = stopped("SIGINT")
-    assert (code, int(documents)) == (130, 2 * BATCH_NOTES)
+    assert (code, int(documents)) == (130, 2 * engines.BATCH_NOTES)
     assert not any(is_running(int(pid)) for pid in pids.split())
-    complete(tmp_path, 2 * BATCH_NOTES)
+    complete(tmp_path, 2 * engines.BATCH_NOTES)
 
 
 @pytest.mark.slow
@@ -199,7 +198,7 @@ def test_a_second_ctrl_c_stops_at_once(stopped: Stopped, tmp_path: Path) -> None
     code, (pids,) = stopped("SIGINT", "twice")
     assert code == -signal.SIGINT
     assert not any(is_running(int(pid)) for pid in pids.split())
-    complete(tmp_path, BATCH_NOTES)
+    complete(tmp_path, engines.BATCH_NOTES)
 
 
 @pytest.mark.slow
@@ -210,14 +209,14 @@ def test_processes_end_when_their_owner_is_killed(stopped: Stopped, tmp_path: Pa
     while any(is_running(int(pid)) for pid in pids.split()):
         assert time.monotonic() < deadline, "the processes go on without their owner"
         time.sleep(0.05)
-    complete(tmp_path, BATCH_NOTES)
+    complete(tmp_path, engines.BATCH_NOTES)
 
 
 def test_few_notes_and_models_on_servers_need_no_processes() -> None:
-    assert processes_for(Settings(), MANY_NOTES - 1) == 1
-    assert 1 <= processes_for(Settings(), MANY_NOTES) <= 4
-    assert processes_for(Settings(ingestion=IngestionSettings(processes=3)), 1) == 3
-    assert processes_for(Settings(embedding=EmbeddingSettings(english="openai:model")), MANY_NOTES) == 1
+    assert engines.processes_for(Settings(), MANY_NOTES - 1) == 1
+    assert 1 <= engines.processes_for(Settings(), MANY_NOTES) <= 4
+    assert engines.processes_for(Settings(ingestion=IngestionSettings(processes=3)), 1) == 3
+    assert engines.processes_for(Settings(embedding=EmbeddingSettings(english="openai:model")), MANY_NOTES) == 1
 
 
 def test_models_put_in_by_hand_stay_in_this_process() -> None:

@@ -8,9 +8,8 @@ import pytest
 
 from theworld.errors import ModelError, SettingsError
 from theworld.models.chat import OpenAIChatModel
-from theworld.models.lac_tagger import LacTagger
 from theworld.models.registry import EMBEDDER_CHOICES, Models, load_embedder, load_models, load_taggers
-from theworld.models.taggers import PatternTagger, SpacyTagger
+from theworld.models.taggers import LacTagger, PatternTagger, SpacyTagger
 from theworld.settings import EmbeddingSettings, ModelSettings, Settings, TaggerSettings
 from theworld.testing import FakeEmbedder, FakeTagger
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from theworld.models.lac_tagger import joined_words, type_by_ending
+from theworld.models.taggers import joined_words, type_by_ending
 from theworld.state import MentionType
 
 

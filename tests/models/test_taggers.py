@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theworld.errors import ModelError
-from theworld.models.lac_tagger import MAX_CHARACTERS, LacTagger, pieces_of
 from theworld.models.protocols import Tagger
 from theworld.models.spans import FACT, GUESS, NAME, TITLE, Span, clean, facts_of, mentions_of, type_of_time
-from theworld.models.taggers import PatternTagger, SpacyTagger, installed_model
+from theworld.models.taggers import MAX_CHARACTERS, LacTagger, PatternTagger, SpacyTagger, installed_model, pieces_of
 from theworld.text import entity_key
 
 TAGGERS: dict[str, Tagger] = {"spacy": SpacyTagger(), "lac": LacTagger(), "pattern": PatternTagger()}

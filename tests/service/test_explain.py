@@ -97,7 +97,7 @@ def test_without_reranking_relevance_is_the_share_of_the_best_fused_score(call):
 @pytest.mark.parametrize("method", ["rrf", "minmax"])
 def test_the_terms_add_up_for_every_method_of_fusion(service, method):
     from theworld.graph import build_graph
-    from theworld.service.explain.explanation import fused_again, terms_by_note
+    from theworld.service.requests.explanation import fused_again, terms_by_note
     from theworld.service.requests.record import FinishedRequest, record_of
     from theworld.service.requests.running import run_graph
     from theworld.service.requests.strategies import Strategy
@@ -156,7 +156,7 @@ def test_the_words_have_both_languages():
     from theworld.data_files import load_table
     from theworld.service.api.replies import Code, load_messages
 
-    words = load_table("theworld.service.explain", "data/words.yaml").values()
+    words = load_table("theworld.service.requests", "data/words.yaml").values()
     assert all(set(entry) == {"en", "zh"} for entry in words)
     assert set(load_messages()) == {int(code) for code in Code}
     assert all(set(entry) == {"en", "zh"} for entry in load_messages().values())

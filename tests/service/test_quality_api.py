@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from service_cases import TWO_HOP
-from theworld.service.explain.replay import replay
+from theworld.service.requests.replay import replay
 from theworld.service.requests.running import CancelledRunError
 
 REPLAY = "/api/v1/retrieval/replay"

@@ -20,8 +20,7 @@ from theworld.errors import StoreError
 from theworld.stores import array_folder, opening
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded
-from theworld.stores.graph.columns import Columns, NoteFacts, note_facts
-from theworld.stores.graph.joining import joined
+from theworld.stores.graph.columns import Columns, NoteFacts, joined, note_facts
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import NoteChange
 from theworld.testing.conformance.documents import TENANT, feed, gone, put

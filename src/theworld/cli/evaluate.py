@@ -121,8 +121,7 @@ def answers(
 @contextmanager
 def _prepared(folder: Path, store: Path | None) -> Iterator[tuple[Dataset, CompiledGraph, Resources, dict[str, Any]]]:
     """Read the dataset, bring its store up to date, and open the graph over it."""
-    from theworld.evaluation.datasets import load_dataset
-    from theworld.evaluation.preparation import check_store_holds_only, ingest_facts, store_path
+    from theworld.evaluation.datasets import check_store_holds_only, ingest_facts, load_dataset, store_path
     from theworld.graph import build_graph, open_resources
 
     settings = settings_for(store)

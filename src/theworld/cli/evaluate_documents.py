@@ -103,10 +103,10 @@ def documents(
 
 def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> tuple[DocumentsReport, Rivals | None]:
     """Bring the set's store up to date, ask its questions, and measure the rivals where wanted."""
+    from theworld.evaluation.datasets import document_facts
     from theworld.evaluation.documents.question_set import ask_questions
     from theworld.evaluation.documents.rivals import measure_rivals
     from theworld.evaluation.documents.scoring import DocumentsReport
-    from theworld.evaluation.preparation import document_facts
     from theworld.graph import build_graph, open_resources
 
     with store_folder(place) as folder, watching() as watch:
@@ -123,12 +123,12 @@ def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> t
 
 def ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
     """Bring the store up to date; one that holds other documents is refused before anything is written to it."""
-    from theworld.evaluation.preparation import check_only_corpus
+    from theworld.evaluation.datasets import check_only_corpus
     from theworld.stores.knowledge_store import open_store
 
     if settings.store.exists():
         with open_store(settings, create=True) as store:
-            check_only_corpus(store, questions)
+            check_only_corpus(store, questions.corpus)
     error_console().print(f"Reading the documents of {questions.name}", soft_wrap=True)
     report = ingest_paths([questions.corpus], settings, prune=True)
     show_report(error_console(), report, settings.store)

@@ -20,13 +20,8 @@ if TYPE_CHECKING:
     from theworld.stores.ledger.database import Database
 
 
-class ChannelName(StrEnum):
-    """A retrieval channel, as `theworld.state.Channel` without importing it; typer takes lists of enumerations only."""
-
-    SPARSE = "sparse"
-    DENSE = "dense"
-    GRAPH = "graph"
-    ONTOLOGY = "ontology"
+ChannelName = StrEnum("ChannelName", ["sparse", "dense", "graph", "ontology"])
+"""A retrieval channel, as `theworld.state.Channel` without importing it; typer takes lists of enumerations only."""
 
 
 def _check_tenant(tenant: str) -> str:

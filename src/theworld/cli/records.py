@@ -11,7 +11,7 @@ from theworld.cli.output import print_json, printable
 from theworld.errors import StoreError
 
 if TYPE_CHECKING:
-    from theworld.service.explain.replay import Replay
+    from theworld.service.requests.replay import Replay
     from theworld.stores.ledger.database import Database
     from theworld.stores.ledger.request_log import RequestRecord
 
@@ -38,8 +38,8 @@ def explain(
     language: LanguageOption = None,
 ) -> None:
     """Show what a request did: route, every channel's ranks, fusion, reranking, paths, answer, times, fallbacks."""
-    from theworld.service.explain.explanation import as_mermaid, as_text
-    from theworld.service.explain.explanation import explain as explain_record
+    from theworld.service.requests.explanation import as_mermaid, as_text
+    from theworld.service.requests.explanation import explain as explain_record
     from theworld.stores.ledger.request_log import RequestJournal
 
     with opened_ledger(settings_for(store)) as ledger:
@@ -74,7 +74,7 @@ def replay(
     With --strategy the request is asked differently, and what that changes is reported stage by stage (exit code 0).
     """
     from theworld.graph import open_resources
-    from theworld.service.explain.replay import replay as replay_record
+    from theworld.service.requests.replay import replay as replay_record
     from theworld.service.requests.strategies import read_strategy
 
     chosen = [read_strategy(text, where="--strategy") for text in strategies or []]

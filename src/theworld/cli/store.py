@@ -75,14 +75,8 @@ def _show_store(out: Console, facts: dict[str, Any]) -> None:
 
 
 OUT_OF_DATE = 4
-
-
-class ProjectionName(StrEnum):
-    """A projection of a store."""
-
-    SPARSE = "sparse"
-    DENSE = "dense"
-    GRAPH = "graph"
+ProjectionName = StrEnum("ProjectionName", ["sparse", "dense", "graph"])
+"""A projection of a store."""
 
 
 def sync(

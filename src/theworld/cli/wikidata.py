@@ -9,11 +9,9 @@ from typing import Annotated
 import typer
 from rich.progress import TaskID
 
-from theworld.cli.ingesting import progress_bars
+from theworld.cli.ingesting import LABELS, progress_bars
 from theworld.cli.options import INTERRUPTED, JsonFlag, LanguageName
 from theworld.cli.output import console, error_console, print_json, printable
-
-LABELS = {"read": "Reading", "index": "Indexing"}
 
 wikidata_app = typer.Typer(help="Wikidata without the network: make snapshots and search them.", no_args_is_help=True)
 

@@ -18,11 +18,15 @@ In this order:
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from markdown_it import MarkdownIt
+
+from theworld.data_files import load_table
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.judging import is_right as gives_answer
 from theworld.evaluation.metrics import first_occurrences
@@ -33,6 +37,7 @@ from theworld.ranking.fusion import Fused
 from theworld.state import EVIDENCE_NOTES, AnswerKind, Candidate, Channel, Context, QueryInput, Update
 from theworld.stores.ledger.evaluations import Query
 from theworld.stores.records import StoredNote
+from theworld.text import Language
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -191,6 +196,95 @@ def failure_report(dataset: str, asked: int, failures: Sequence[Failure]) -> dic
         }
     named = round(1 - counts["unexplained"] / len(failures), 6) if failures else None
     return {"dataset": dataset, "asked": asked, "failed": len(failures), "named": named, "clusters": clusters}
+
+
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
+    "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #ddd;padding:.3rem .5rem;text-align:left;"
+    "vertical-align:top}h2{margin-top:2rem}h2+p+p{background:#f4f7fb;padding:.5rem .8rem;border-left:3px solid #4878a8}"
+    ".bars{margin:1rem 0}.bars caption{text-align:left;font-weight:600}.bars td:last-child{width:60%}"
+    ".bars div{background:#4878a8;height:1em}"
+)
+
+
+def _words() -> dict[str, Any]:
+    return load_table("theworld.evaluation", "data/failures.yaml")
+
+
+def _say(key: str, language: Language, **values: object) -> str:
+    return str(_words()["words"][key][language]).format(**values)
+
+
+def _culprit(name: str, what: str, language: Language) -> str:
+    return str(_words()["culprits"][name][what][language])
+
+
+def as_markdown(report: Mapping[str, Any], language: Language = "en") -> str:
+    """Return a failure report as Markdown; everything quoted is escaped."""
+    heads = " | ".join(_say(key, language) for key in ("culprit", "count", "share"))
+    asked, missed = report["asked"], report["failed"]
+    # Failures with a named culprit are counts, as a share of nothing would say nothing.
+    named = f"{missed - report['clusters'].get('unexplained', {'count': 0})['count']} / {missed}"
+    summary = _say("summary", language, asked=asked, failed=missed, named=named)
+    lines = [f"# {_say('title', language, dataset=_plain(report['dataset']))}", "", summary, ""]
+    lines += [f"| {heads} |", "|---|---|---|"]
+    for name, cluster in report["clusters"].items():
+        share = cluster["count"] / max(missed, 1)
+        lines.append(f"| {_culprit(name, 'name', language)} | {cluster['count']} | {share:.0%} |")
+    for name, cluster in report["clusters"].items():
+        lines += ["", f"## {_culprit(name, 'name', language)}: {cluster['count']}", ""]
+        lines += [_culprit(name, "means", language), ""]
+        lines.append(f"**{_say('try', language)}** {_culprit(name, 'try', language)}")
+        if cluster["fixed_by"]:
+            repaired = ", ".join(f"{change} ({count})" for change, count in cluster["fixed_by"].items())
+            lines += ["", f"{_say('repaired', language)} {repaired}"]
+        lines.append("")
+        for example in cluster["examples"]:
+            lines.append(f"- {_plain(example['question'])}")
+            lines += [f"  - {_plain(fact)}" for fact in _facts(example, language)]
+    return "\n".join(lines) + "\n"
+
+
+def as_html(report: Mapping[str, Any], language: Language = "en") -> str:
+    """Return the same as one HTML page that needs nothing else, with plots."""
+    culprits: dict[str, int] = {}
+    changes: Counter[str] = Counter()
+    for name, cluster in report["clusters"].items():
+        culprits[_culprit(name, "name", language)] = cluster["count"]
+        changes.update(cluster["fixed_by"])
+    plots = _bars(_say("culprit", language), culprits) + _bars(_say("repaired", language), changes)
+    text = MarkdownIt("commonmark", {"html": False}).enable("table").render(as_markdown(report, language))
+    text = text.replace("</h1>", f"</h1>{plots}", 1)
+    title = html.escape(_say("title", language, dataset=report["dataset"]))
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+    return f'<!doctype html><html lang="{language}"><head>{head}</head><body>{text}</body></html>\n'
+
+
+def _facts(example: Mapping[str, Any], language: Language) -> Iterator[str]:
+    if example["gold"]:
+        yield _say("gold", language, text=" / ".join(example["gold"]))
+    if example["answer"]:
+        yield _say("answered", language, text=example["answer"][:300], kind=example["kind"])
+    if example["fixed_by"]:
+        yield _say("by", language, text=example["fixed_by"])
+    if example["detail"]:
+        yield example["detail"]
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line that Markdown shows as it is."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]<>#|!" else c for c in " ".join(text.split()))
+
+
+def _bars(title: str, counts: Mapping[str, int]) -> str:
+    """Return a bar chart as a table."""
+    most = max(counts.values(), default=1)
+    rows = "".join(
+        f"<tr><td>{html.escape(name)}</td><td>{count}</td>"
+        f'<td><div style="width:{100 * count / most:.0f}%"></div></td></tr>'
+        for name, count in counts.items()
+    )
+    return f'<table class="bars"><caption>{html.escape(title)}</caption>{rows}</table>'
 
 
 FOUND_BY = "fuse_candidates"

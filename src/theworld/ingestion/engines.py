@@ -1,7 +1,7 @@
 """Where files are read and the models run: an engine; this one uses the local machine, and several of its cores.
 
-The stages are plain functions, `plan.read_file` over a file and `modelling.model_notes` over some notes, and every
-engine runs these same ones. An engine writes nothing: what it makes comes back in order, to the one who writes.
+The stages are plain functions, `plan.read_file` over a file and `model_notes` over some notes, and every engine runs
+these same ones. An engine writes nothing: what it makes comes back in order, to the one who writes.
 """
 
 from __future__ import annotations
@@ -11,20 +11,28 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from theworld.errors import ModelError
+from theworld.errors import ModelError, TheWorldError
 from theworld.ingestion.child import Child, ChildEndedError
-from theworld.ingestion.modelling import FailedNote, NoteText, Outcome, model_notes
+from theworld.ingestion.names import as_written, without_marks
 from theworld.ingestion.plan import PlannedDocument, Reading, read_file
 from theworld.ingestion.report import IngestProgress, Stopwatch
 from theworld.ingestion.sources import SourceFile
+from theworld.models.protocols import Embedded
+from theworld.state import Mention
+from theworld.stores.records import embedded_text
+from theworld.stores.token_codes import TokenCodes, encode_tokens
+from theworld.text import Language
 
 if TYPE_CHECKING:
     from theworld.models.registry import Models
     from theworld.settings import NoteSettings, Settings
 
+EMBED_NOTES = 64
+"""Notes embedded between two steps of the progress."""
 BATCH_NOTES = 256
 """Notes written at once, and so lost at most when the process is killed."""
 AHEAD = 2
@@ -38,10 +46,106 @@ CHUNK_NOTES = 16
 MOST_DEATHS = 8
 """So many processes may die; then it is not the notes that kill them."""
 
+_KILLED = "the process that worked on it was killed, twice (by the system for want of memory, for instance)"
+
+
+@dataclass(frozen=True, slots=True)
+class NoteText:
+    """What the models see of a note."""
+
+    title: str
+    """Title of its document."""
+    text: str
+    language: Language
+    section: tuple[str, ...] = ()
+    lead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeNote:
+    """What the models made of a note."""
+
+    mentions: Sequence[Mention]
+    vectors: dict[str, Embedded] = field(default_factory=dict)
+    """By space, without token vectors."""
+    codes: dict[str, TokenCodes] = field(default_factory=dict)
+    """Token vectors by space, coded."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedNote:
+    """A note that a model failed on."""
+
+    reason: str
+    error: Exception | None = None
+    """What the model raised, where that can be told."""
+
+
+Outcome = MadeNote | FailedNote
+
+
+def model_notes(
+    models: Models, notes: Sequence[NoteText], watch: Stopwatch, advance: Callable[[int], None], *, side_by_side: bool
+) -> list[Outcome]:
+    """Return what the models make of each note, in order; one that a model fails on does not spoil the others.
+
+    `advance` is told how many more notes are done. `side_by_side` tags in a second thread. Errors of the project (a
+    model that is missing, for instance) pass through.
+    """
+    mentions: list[Sequence[Mention]] = [()] * len(notes)
+    made: list[tuple[dict[str, Embedded], dict[str, TokenCodes]]] = [({}, {})] * len(notes)
+    by_language = {
+        language: [place for place, note in enumerate(notes) if note.language == language]
+        for language in dict.fromkeys(note.language for note in notes)
+    }
+
+    def tag() -> None:
+        with watch("tag"):
+            for language, places in by_language.items():
+                found = models.tagger_for(language).tag([without_marks(notes[place].text) for place in places])
+                for place, some in zip(places, found, strict=True):
+                    mentions[place] = as_written(notes[place].text, some)
+
+    def embed() -> None:
+        for language, places in by_language.items():
+            embedder = models.embedder_for(language)
+            # Notes of similar length lie side by side, for embedders that pad their batches.
+            ordered = sorted(places, key=lambda place: len(notes[place].text))
+            for first in range(0, len(ordered), EMBED_NOTES):
+                some = ordered[first : first + EMBED_NOTES]
+                texts = [
+                    embedded_text(one.title, one.section, one.lead, one.text) for one in map(notes.__getitem__, some)
+                ]
+                with watch("embed"):
+                    found = embedder.embed_passages(texts)
+                with watch("codes"):
+                    for place, one in zip(some, found, strict=True):
+                        codes = {} if one.tokens is None else {embedder.name: encode_tokens(one.tokens)}
+                        made[place] = {embedder.name: Embedded(one.vector)}, codes
+                advance(len(some))
+
+    try:
+        if side_by_side:
+            with ThreadPoolExecutor(1, thread_name_prefix="tagger") as pool:
+                tagging = pool.submit(tag)
+                embed()
+                tagging.result()
+        else:
+            embed()
+            tag()
+    except TheWorldError:
+        raise
+    except Exception as error:  # a model's own failure on some text: anything may come
+        if len(notes) == 1:
+            return [FailedNote(f"a model failed on it: {type(error).__name__}: {error}", error)]
+        one_by_one = (model_notes(models, [note], watch, advance, side_by_side=side_by_side) for note in notes)
+        return [outcome for outcomes in one_by_one for outcome in outcomes]
+    return [MadeNote(some, *one) for some, one in zip(mentions, made, strict=True)]
+
+
 Batch = list[PlannedDocument]
 Outcomes = Callable[[], list[Outcome]]
 """Waits for what became of a batch's notes."""
-_KILLED = "the process that worked on it was killed, twice (by the system for want of memory, for instance)"
 
 
 class LocalEngine:
@@ -154,11 +258,6 @@ class WorkerPool:
         """Begin with notes; return what will be their outcomes, chunk by chunk, in order."""
         chunks = (notes[first : first + CHUNK_NOTES] for first in range(0, len(notes), CHUNK_NOTES))
         return [self._threads.submit(self._made, chunk) for chunk in chunks]
-
-    def pids(self) -> list[int]:
-        """Return the numbers of the processes."""
-        with self._lock:
-            return [child.process.pid for child in self._children]
 
     def _made(self, notes: Sequence[NoteText]) -> list[Outcome]:
         """Return the outcomes of notes. Notes with which a process dies twice are tried one by one."""

@@ -12,8 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 from theworld.errors import IngestionError
-from theworld.ingestion.engines import BATCH_NOTES, LocalEngine
-from theworld.ingestion.modelling import FailedNote, Outcome
+from theworld.ingestion.engines import BATCH_NOTES, FailedNote, LocalEngine, Outcome
 from theworld.ingestion.names import Name, NameIndex, forget_names, join_mentions, names_of
 from theworld.ingestion.plan import Plan, PlannedDocument, divided
 from theworld.ingestion.readers import SourceDocument

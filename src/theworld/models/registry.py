@@ -14,11 +14,10 @@ from pathlib import Path
 from theworld.errors import ModelError, SettingsError
 from theworld.models.chat import OpenAIChatModel
 from theworld.models.embedders import AcrossLanguages, FastEmbedder, MiniLMEmbedder, OpenAIEmbedder, Wrapped
-from theworld.models.lac_tagger import LacTagger
 from theworld.models.multilingual_e5 import MultilingualE5Embedder
 from theworld.models.onnx_encoder import OnnxFolderEmbedder
 from theworld.models.protocols import ChatModel, Embedded, Embedder, Tagger
-from theworld.models.taggers import PatternTagger, SpacyTagger, installed_model
+from theworld.models.taggers import LacTagger, PatternTagger, SpacyTagger, installed_model
 from theworld.settings import Settings
 from theworld.single_flight import SingleFlightCache
 from theworld.text import Language

@@ -11,23 +11,21 @@ from typing import Any, Self
 from pydantic import Field, PrivateAttr, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from theworld.settings.retrieval import (
+from theworld.settings.sections import (
     AnswerSettings,
+    EmbeddingSettings,
     FusionSettings,
+    IngestionSettings,
     ModelSettings,
+    NoteSettings,
     OntologySettings,
     RerankSettings,
     RetrievalSettings,
     RouterSettings,
-    TokenPrice,
-)
-from theworld.settings.sections import (
-    EmbeddingSettings,
-    IngestionSettings,
-    NoteSettings,
     Section,
     ServiceSettings,
     TaggerSettings,
+    TokenPrice,
     WikidataSettings,
 )
 from theworld.settings.sources import ARGUMENT, DEFAULT, OpenAIVariables, Origin, leaves, read_settings

@@ -6,7 +6,6 @@ import errno
 import hashlib
 import json
 import os
-import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -76,12 +75,11 @@ _FULL_OR_FORBIDDEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.
 def is_damage(error: BaseException) -> bool:
     """Return whether an error is what libraries raise over files that are damaged, cut off, orphaned or missing.
 
-    numpy parses a header with the tokenizer of Python, an empty array is an EOFError, and tantivy panics; a full disk
-    and missing rights are no damage.
+    tantivy panics; a full disk and missing rights are no damage.
     """
     if isinstance(error, OSError):
         return error.errno not in _FULL_OR_FORBIDDEN
-    kinds = (ValueError, LookupError, TypeError, EOFError, SyntaxError, tokenize.TokenError, BufferError)
+    kinds = (ValueError, LookupError, TypeError, BufferError)
     return isinstance(error, kinds) or type(error).__name__ == "PanicException"
 
 

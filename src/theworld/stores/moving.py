@@ -11,7 +11,6 @@ import os
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -26,12 +25,10 @@ from theworld.stores.ledger.models import Base, Document, Meta
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
 from theworld.stores.opening import DERIVED, WriterLock, check_folder, remember
+from theworld.stores.projections import Progress
 
 _PAGES = 2_000
 """Copied at once; writers wait for no longer than this takes."""
-
-Progress = Callable[[int, int], None]
-"""Called with (pages or rows copied, all of them)."""
 
 
 def back_up(store: Path, file: Path, progress: Progress | None = None) -> int:

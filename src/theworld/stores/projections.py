@@ -75,7 +75,7 @@ class Engines:
 
 _LOG = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
-"""Called with (changes applied, changes in all)."""
+"""Called with (what is done, of how much): changes applied, pages or rows copied."""
 
 _REBUILD = "{} It is built anew once the store can be written to: run `theworld sync --store {}`."
 

@@ -99,9 +99,6 @@ class DenseStore(Projection, Protocol):
     def spaces(self, tenant: str) -> dict[str, int]:
         """Return the number of notes by space name."""
 
-    def dimension(self, space: str, tenant: str) -> int:
-        """Return the length of a space's vectors, 0 for an unknown space."""
-
     def search(self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int) -> DenseResult:
         """Return the nearest notes of one space."""
 

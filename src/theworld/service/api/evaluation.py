@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from theworld.errors import InvalidQuestionError
-from theworld.evaluation.failure_report import as_html, as_markdown
+from theworld.evaluation.failures import as_html, as_markdown
 from theworld.nodes.receive_question import clean_question
 from theworld.service.api.access import Evaluating
 from theworld.service.api.passages import markdown_html

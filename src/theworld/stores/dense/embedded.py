@@ -110,11 +110,6 @@ class NumpyDense:
         """Return the number of notes by space name."""
         return {name: space.count for (owner, name), space in self._opened.spaces.items() if owner == tenant}
 
-    def dimension(self, space: str, tenant: str) -> int:
-        """Return the length of a space's vectors, 0 for an unknown space."""
-        found = self._opened.spaces.get((tenant, space))
-        return found.dimension if found is not None else 0
-
     def search(self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int) -> DenseResult:
         """Return the nearest notes of one space; an unknown space has none.
 

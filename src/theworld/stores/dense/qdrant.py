@@ -15,14 +15,12 @@ from theworld.settings import DenseSettings
 from theworld.stores.dense import qdrant_points as points
 from theworld.stores.dense.qdrant_collection import Asked, MissingError, QdrantCollection, Seen, clear_errors
 from theworld.stores.dense.qdrant_points import STATE, SpaceOnServer, State
-from theworld.stores.protocols import DenseResult, Hit, NoteChange
+from theworld.stores.protocols import DenseResult, Hit, NoteChange, best_hits
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
 
 _PAGE = 5000
 _DIGITS = 6
-_SPARE = 16
-"""Hits asked for beyond the limit, to see whether the cut goes through a tie."""
 _MOST_SPACES = 1000
 _SAMPLE = 512
 """Notes whose cosines tell mean and deviation: exact for fewer, else off by 4 % of the deviation."""
@@ -110,11 +108,6 @@ class QdrantDense(QdrantCollection):
             seen.spaces[tenant] = counts
         return counts
 
-    def dimension(self, space: str, tenant: str) -> int:  # noqa: ARG002
-        """Return the length of a space's vectors, 0 for an unknown space."""
-        found = self._known().state.spaces.get(space)
-        return found.dimension if found is not None else 0
-
     def _fitting(self, seen: Seen, space: str, vector: FloatArray, tenant: str) -> SpaceOnServer | None:
         """Return a space, None when the tenant has no notes in it."""
         if space not in self._spaces(seen, tenant):
@@ -137,24 +130,24 @@ class QdrantDense(QdrantCollection):
         wanted = points.tenants_notes(tenant, filters, found.vector) if found is not None else None
         if found is None or wanted is None:
             return DenseResult([], 0.0, 0.0)
-        asked = Asked(tenant, space, vector.tobytes())
+        asked, sample, using = Asked(tenant, space, vector.tobytes()), list[float](), found.vector
         query = models.NearestQuery(nearest=vector.tolist())
         by_lot = models.OrderByQuery(order_by=models.OrderBy(key="lot"))
         prefetch = models.Prefetch(query=by_lot, filter=wanted, limit=_SAMPLE)
-        drawn = models.QueryRequest(query=query, using=found.vector, prefetch=prefetch, limit=_SAMPLE)
-        size, largest = limit + _SPARE, max(self._spaces(seen, tenant)[space], _PAGE)
-        while True:
-            size = min(size, largest)
+        drawn = models.QueryRequest(query=query, using=using, prefetch=prefetch, limit=_SAMPLE)
+        largest = max(self._spaces(seen, tenant)[space], _PAGE)
+
+        def search(size: int) -> list[Hit]:
+            most = min(size, largest)
             nearest = models.QueryRequest(
-                query=query, using=found.vector, filter=wanted, params=self._params, limit=size, with_payload=["note"]
+                query=query, using=using, filter=wanted, params=self._params, limit=most, with_payload=["note"]
             )
-            hits, sample = self._asked(nearest, drawn, tenant)
-            if len(hits) < size or limit < 1 or hits[-1].score < hits[limit - 1].score or size == largest:
-                break
-            size *= 4
-        if self._seen is not None:
-            self._seen.keep_cosines(asked, {hit.note_id: hit.score for hit in hits})
-        best = sorted(hits, key=lambda hit: (-hit.score, hit.note_id))[: max(limit, 0)]
+            hits, sample[:] = self._asked(nearest, drawn, tenant)
+            if self._seen is not None:
+                self._seen.keep_cosines(asked, {hit.note_id: hit.score for hit in hits})
+            return hits
+
+        best = best_hits(search, max(limit, 1))[: max(limit, 0)]
         return DenseResult(best, float(np.mean(sample)) if sample else 0.0, float(np.std(sample)) if sample else 0.0)
 
     def _asked(

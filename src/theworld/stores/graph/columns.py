@@ -17,11 +17,19 @@ gives the same arrays, sums and ties however it was written. A *list of lists* i
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from theworld.models.protocols import IntArray
 from theworld.state import MentionType
-from theworld.stores.array_folder import Arrays, Rows, StringTable
+from theworld.stores.array_folder import Arrays, Rows, StringTable, places_of, starts_of, string_arrays
+from theworld.stores.graph.pagerank import Floats, RankingParameters
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import filter_terms
 from theworld.text import entity_key
@@ -100,3 +108,195 @@ def note_facts(change: NoteChange) -> NoteFacts | None:
         mentions=tuple((key, surface) for key, surface in mentions if key),
         terms=filter_terms(change.metadata, change.document_id),
     )
+
+
+def by_row(rows: Rows, columns: Rows, weights: Floats, size: int) -> tuple[Rows, Rows, Floats]:
+    """Return the edges of a square matrix in order: where those of each row begin (size + 1,), columns and weights.
+
+    The weights of one that is there twice are added.
+    """
+    edges, places = np.unique(rows * size + columns, return_inverse=True)
+    summed = np.bincount(places, weights=weights, minlength=len(edges)).astype(np.float64)
+    return np.searchsorted(edges, np.arange(size + 1) * size), edges % size, summed
+
+
+def derived(arrays: Arrays, parameters: RankingParameters) -> dict[str, NDArray[Any]]:
+    """Return the arrays that follow from `name.*` and `mention.*`; see above."""
+    notes, entities = len(arrays["name.starts"]) - 1, len(arrays["keys.offsets"]) - 1
+    names, mentions = _pairs(arrays, "name", entities), _pairs(arrays, "mention", entities)
+    mentions = np.setdiff1d(mentions, names, assume_unique=True)
+    found: dict[str, NDArray[Any]] = {"label": labels(arrays, entities)}
+    for by_note, by_entity, pairs in (("titled", "titles", names), ("mentioned", "mentions", mentions)):
+        note, entity = np.divmod(pairs, max(entities, 1))
+        found |= _lists(by_note, note, entity, notes)
+        order = np.argsort(entity, kind="stable")
+        found |= _lists(by_entity, entity[order], note[order], entities)
+    return found | walk_arrays(found, parameters)
+
+
+def _pairs(arrays: Arrays, name: str, entities: int) -> Rows:
+    """Return the distinct (note, entity) pairs, each as one number, ascending."""
+    starts = arrays[f"{name}.starts"]
+    notes = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return np.unique(notes * entities + arrays[f"{name}.keys"])
+
+
+def _lists(name: str, owners: Rows, values: Rows, count: int) -> dict[str, NDArray[Any]]:
+    starts = np.searchsorted(owners, np.arange(count + 1))
+    return {f"{name}.starts": starts.astype(np.int64), f"{name}.values": values.astype(np.int32)}
+
+
+def labels(arrays: Arrays, entities: int) -> IntArray:
+    """Return for each entity its title, else its commonest surface; ties go to the first in order of text, (n,)."""
+    key, text = arrays["mention.keys"].astype(np.int64), arrays["mention.texts"]
+    size = max(len(arrays["texts.offsets"]) - 1, 1)
+    distinct, counts = np.unique(key * size + text, return_counts=True)
+    key, text = np.divmod(distinct, size)
+    best = np.lexsort((text, -counts, key))
+    found = np.full(entities, size, np.int32)
+    # Written from the last to the first, so that the best of each entity stays.
+    found[key[best[::-1]]] = text[best[::-1]]
+    titles = np.full(entities, size, np.int32)
+    np.minimum.at(titles, arrays["name.keys"], arrays["name.texts"])
+    return np.where(titles < size, titles, found)
+
+
+def walk_arrays(arrays: Mapping[str, NDArray[Any]], parameters: RankingParameters) -> dict[str, NDArray[Any]]:
+    """Return the random walk over notes (first) and entities: targets and probabilities of each node's edges.
+
+    From a note to its titles and, by rarity, the entities it mentions (1 for a title of some document); from an
+    entity to what it titles and, by rarity, to what mentions it. A node may lead nowhere.
+    """
+    titling, mentioning = np.diff(arrays["titles.starts"]), np.diff(arrays["mentions.starts"])
+    named_by = titling + mentioning  # a hub, or what joins nothing, has no weight
+    table = np.array([parameters.rarity(notes) for notes in range(parameters.most + 1)])
+    joins = (parameters.fewest <= named_by) & (named_by <= parameters.most)
+    shared = np.where(joins, parameters.shared_weight * table[np.minimum(named_by, parameters.most)], 0.0)
+    offset, entities = len(arrays["titled.starts"]) - 1, len(titling)
+    titled_notes, notes = (
+        np.repeat(np.arange(offset), np.diff(arrays[f"{name}.starts"])) for name in ("titled", "mentioned")
+    )
+    titles, named = (arrays[f"{name}.values"].astype(np.int64) for name in ("titled", "mentioned"))
+    source = np.concatenate([titled_notes, titles + offset, notes, named + offset])
+    target = np.concatenate([titles + offset, titled_notes, named + offset, notes])
+    own = np.full(len(titles), parameters.title_weight)
+    to_named = np.where(titling[named] > 0, parameters.title_weight, shared[named])
+    weight = np.concatenate([own, own, to_named, shared[named]])
+    kept = weight > 0
+    size = offset + entities
+    starts, targets, weights = by_row(source[kept], target[kept], weight[kept], size)
+    sums = np.add.reduceat(np.append(weights, 0.0), starts[:-1]) if len(weights) else np.ones(size)
+    return {
+        "walk.starts": starts,
+        "walk.targets": targets.astype(np.int32),
+        "walk.weights": weights / np.repeat(sums, np.diff(starts)),
+    }
+
+
+_REFERRING = {
+    "documents": ("document",),
+    "keys": ("name.keys", "mention.keys"),
+    "texts": ("title", "name.texts", "mention.texts"),
+    "terms": ("term.values",),
+}
+"""Tables, and the arrays of numbers into each."""
+_LISTS = {"name": ("keys", "texts"), "mention": ("keys", "texts"), "term": ("values",)}
+"""Lists by note, and the arrays that hold their values."""
+_EACH = ("document", "title")
+"""Arrays with one number for each note."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some notes as they were written, numbered by their place in `notes`, with tables of their own."""
+
+    notes: list[str]
+    tables: Mapping[str, Sequence[str]]
+    arrays: Mapping[str, IntArray]
+    lengths: Mapping[str, Rows]
+    """Lengths of the lists by note."""
+
+
+def joined(
+    base: Columns | None, changes: Mapping[str, NoteFacts | None], parameters: RankingParameters
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a graph after changes, by note id; those of a note replace what was known of it."""
+    parts = [_gathered({note: facts for note, facts in changes.items() if facts is not None})]
+    if base is not None:
+        parts.insert(0, _kept(base, list(changes)))
+    arrays = _merged(parts)
+    return arrays | derived(arrays, parameters)
+
+
+def _gathered(facts: Mapping[str, NoteFacts]) -> _Part:
+    tables = {table: defaultdict[str, int](count().__next__) for table in _REFERRING}  # numbered as they are met
+    documents, keys, texts, terms = tables.values()
+    found: dict[str, list[int]] = {name: [] for names in _REFERRING.values() for name in names}
+    lengths: dict[str, list[int]] = {name: [] for name in _LISTS}
+    for one in facts.values():
+        found["document"].append(documents[one.document_id])
+        found["title"].append(texts[one.title])
+        for name, pairs in (("name", one.names), ("mention", one.mentions)):
+            found[f"{name}.keys"] += [keys[key] for key, _ in pairs]
+            found[f"{name}.texts"] += [texts[text] for _, text in pairs]
+            lengths[name].append(len(pairs))
+        found["term.values"] += [terms[term] for term in sorted(one.terms)]
+        lengths["term"].append(len(one.terms))
+    return _Part(
+        list(facts),
+        {table: list(numbers) for table, numbers in tables.items()},
+        {name: np.array(values, np.int32) for name, values in found.items()},
+        {name: np.array(some, np.int64) for name, some in lengths.items()},
+    )
+
+
+def _kept(base: Columns, changed: Sequence[str]) -> _Part:
+    """Return what is left of a graph when the changed notes are taken out."""
+    alive = np.ones(len(base.notes), bool)
+    rows = base.notes.find(changed)
+    alive[rows[rows >= 0]] = False
+    notes = np.flatnonzero(alive)
+    arrays: dict[str, IntArray] = {name: base.arrays[name][notes] for name in _EACH}
+    lengths: dict[str, Rows] = {}
+    for name, values in _LISTS.items():
+        starts = base.arrays[f"{name}.starts"]
+        places = places_of(starts, notes)
+        lengths[name] = np.diff(starts)[notes]
+        arrays |= {f"{name}.{one}": base.arrays[f"{name}.{one}"][places] for one in values}
+    tables = {"documents": base.documents, "keys": base.keys, "texts": base.texts, "terms": base.terms}
+    ids = [note for note, kept in zip(base.notes, alive.tolist(), strict=True) if kept]
+    return _Part(ids, {name: list(table) for name, table in tables.items()}, arrays, lengths)
+
+
+def _merged(parts: Sequence[_Part]) -> dict[str, NDArray[Any]]:
+    ids = [note for part in parts for note in part.notes]
+    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+    arrays: dict[str, NDArray[Any]] = dict(string_arrays([ids[row] for row in order.tolist()], "notes"))
+    for table, names in _REFERRING.items():
+        numbers, used = _renumbered(table, names, parts)
+        arrays |= numbers | string_arrays(used, table)
+    arrays |= {name: arrays[name][order] for name in _EACH}
+    for name, values in _LISTS.items():
+        lengths = np.concatenate([part.lengths[name] for part in parts])
+        places = places_of(starts_of(lengths), order)
+        arrays |= {f"{name}.{one}": arrays[f"{name}.{one}"][places] for one in values}
+        arrays[f"{name}.starts"] = starts_of(lengths[order])
+    return arrays
+
+
+def _renumbered(table: str, names: Iterable[str], parts: Sequence[_Part]) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """Return the arrays that refer to a table, numbered anew, and the strings that are still referred to, in order."""
+    used = [np.unique(np.concatenate([part.arrays[name] for name in names])) for part in parts]
+    strings = [[part.tables[table][i] for i in some.tolist()] for part, some in zip(parts, used, strict=True)]
+    ordered = sorted({string for some in strings for string in some})
+    number = {string: i for i, string in enumerate(ordered)}
+    maps = []
+    for part, some, its in zip(parts, used, strings, strict=True):
+        to_new = np.zeros(len(part.tables[table]), np.int32)
+        to_new[some] = [number[string] for string in its]
+        maps.append(to_new)
+    arrays = {
+        name: np.concatenate([to_new[part.arrays[name]] for part, to_new in zip(parts, maps, strict=True)])
+        for name in names
+    }
+    return arrays, ordered

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from theworld.state import EvidencePath
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, StringTable
-from theworld.stores.graph.columns import Columns, Lists, NoteFacts, note_facts
+from theworld.stores.graph.columns import Columns, Lists, NoteFacts, joined, note_facts
 from theworld.stores.graph.entity_graph import ByNumber, Computed, EntityGraph, NoteFace, PathSearch, find_links
-from theworld.stores.graph.joining import joined
 from theworld.stores.graph.pagerank import RankingParameters, Reached, Walk, WholeWalk
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters, wanted_terms
@@ -162,12 +161,9 @@ class MappedGraph:
                 hits.append(Hit(graph.note_ids[note], float(ranks[place])))
         return hits
 
-    def walk(self, *, notes: Mapping[str, float], entities: Mapping[str, float], tenant: str) -> Reached | None:
-        """Return where the walk from the seeds came to and what it left; None without a seed (for measurements)."""
-        return self._walk(self._graph(tenant), notes, entities)
-
     @staticmethod
     def _walk(graph: Bipartite, notes: Mapping[str, float], entities: Mapping[str, float]) -> Reached | None:
+        """Return where the walk from the seeds came to and what it left; None without a seed."""
         seeds: dict[int, float] = {}
         for table, offset, weights in ((graph.note_ids, 0, notes), (graph.keys, len(graph.note_ids), entities)):
             wanted = [(name, weight) for name, weight in weights.items() if weight > 0 and math.isfinite(weight)]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from theworld.stores.array_folder import Rows
+from theworld.stores.graph.columns import by_row
 from theworld.stores.graph.entity_graph import EntityGraph, NoteFace
-from theworld.stores.graph.joining import by_row
 from theworld.stores.graph.pagerank import Floats, RankingParameters, Walk
 
 

@@ -20,6 +20,7 @@ from typing import Any, LiteralString, TypeVar
 from neo4j import READ_ACCESS, Driver, GraphDatabase, Query, Session, Transaction
 from neo4j.exceptions import AuthError, ClientError, DriverError, Forbidden, Neo4jError
 
+from theworld.deadline import begin
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import GraphSettings
 from theworld.stores.engine_access import CircuitBreaker, misunderstood, shortened, tls_context
@@ -150,7 +151,7 @@ class Neo4jClient:
         """Return what some works return, done side by side; EngineUnavailableError when one is late."""
         if self._closed:
             raise EngineUnavailableError("the client was closed.", where=self.where)
-        begun = [self._begun(work) for work in works]
+        begun = [begin(work, name=self.where) for work in works]
         done, late = wait(begun, seconds + _GRACE_S, FIRST_EXCEPTION)
         try:
             for one in done:
@@ -160,19 +161,6 @@ class Neo4jClient:
         if late:
             raise EngineUnavailableError(f"no answer after {seconds:g} s.", where=self.where)
         return [one.result() for one in begun]
-
-    def _begun(self, work: Callable[[], T]) -> Future[T]:
-        """Begin work in a thread that nobody has to wait for."""
-        future: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                future.set_result(work())
-            except BaseException as error:
-                future.set_exception(error)
-
-        threading.Thread(target=run, name=self.where, daemon=True).start()
-        return future
 
     def _explained(self, error: Exception) -> Exception:
         """Return what to raise for an error of the driver."""
@@ -221,7 +209,7 @@ class Neo4jClient:
 
     def _plan_behind(self) -> None:
         if all(one.done() for one in self._planning):
-            self._planning = [self._begun(plan) for plan in self._plans()]
+            self._planning = [begin(plan, name=self.where) for plan in self._plans()]
 
     def _plans(self) -> list[Callable[[], None]]:
         """Return what lets the server plan all statements, some at a time."""

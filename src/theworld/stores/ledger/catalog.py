@@ -22,8 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, uni
 
 from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.ledger import models
-from theworld.stores.ledger.checking import findable
-from theworld.stores.ledger.database import Database, batches, found_in
+from theworld.stores.ledger.database import Database, batches, findable, found_in
 from theworld.stores.ledger.reading import NOTES, read_notes, stored
 from theworld.stores.records import Filters, StoredNote, filter_terms, passes, wanted_terms
 from theworld.text import entity_key

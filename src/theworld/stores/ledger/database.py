@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Executable, Select, insert, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from theworld.stores.ledger.models import Base, Meta
+from theworld.stores.records import is_text
 
 
 class Database(ABC):
@@ -84,6 +85,8 @@ class Database(ABC):
 
 BATCH = 500
 """Ids in one IN list; well below every engine's limit."""
+SEPARATOR = "\x1f"
+"""In no name that is stored."""
 
 T = TypeVar("T")
 
@@ -125,3 +128,13 @@ def set_number(connection: Connection, key: str, number: int) -> None:
     """Write a number of the meta table."""
     if connection.execute(update(Meta).where(Meta.key == key).values(number=number)).rowcount == 0:
         connection.execute(insert(Meta).values(key=key, number=number))
+
+
+def is_storable(text: str) -> bool:
+    """Return whether databases can keep a text; nothing is found under one that they cannot."""
+    return "\x00" not in text and is_text(text)
+
+
+def findable(text: str) -> str:
+    """Return a text to look for: one that databases cannot keep becomes one that is never stored."""
+    return text if is_storable(text) else SEPARATOR

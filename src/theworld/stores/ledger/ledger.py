@@ -15,8 +15,7 @@ from theworld.errors import EngineUnavailableError
 from theworld.settings import LedgerSettings
 from theworld.state import Mention as MentionRecord
 from theworld.stores.ledger import opening, reading, writing
-from theworld.stores.ledger.checking import check_documents, findable
-from theworld.stores.ledger.database import Database, read_number
+from theworld.stores.ledger.database import Database, findable, read_number
 from theworld.stores.ledger.graph_tables import GraphTables
 from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector, check_rows
 from theworld.stores.protocols import NoteChange
@@ -77,7 +76,7 @@ class Ledger:
             of_space = {
                 space: select(NoteVector.dimension).where(NoteVector.space == space).limit(1) for space in spaces
             }
-            check_documents(documents, {space: connection.scalar(query) for space, query in of_space.items()})
+            writing.check_documents(documents, {space: connection.scalar(query) for space, query in of_space.items()})
             return sum(writing.put_documents(connection, tenant, some) for tenant, some in by_tenant.items())
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:

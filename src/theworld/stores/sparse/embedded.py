@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import tantivy
@@ -20,7 +22,6 @@ from theworld.stores.engine_access import sendable_terms
 from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 from theworld.stores.protocols import Hit, NoteChange, best_hits
 from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words, wanted_terms
-from theworld.stores.sparse.readable_place import ReadablePlace
 
 FORMAT = 5
 """Raised whenever the schema, the filter terms or the tokens change, so that old indexes are built anew."""
@@ -278,6 +279,46 @@ class TantivySparse:
             self._index = None
             self._let_go_of_place()
             self._kept = _new_hits()
+
+
+class ReadablePlace:
+    """Where an index is opened: in its own folder, or in a temporary one of links where that may not be written to.
+
+    tantivy makes a lock file even to read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Choose the place for the index in `folder`."""
+        self._folder = folder
+        self._links = None if os.access(folder, os.W_OK) else TemporaryDirectory(prefix="theworld-index-")
+
+    def path(self) -> Path:
+        """Return the folder to open, in which all files are that the index has now."""
+        if self._links is None:
+            return self._folder
+        place = Path(self._links.name)
+        for file in self._folder.iterdir():
+            link = place / file.name
+            if file.suffix != ".lock" and not link.is_symlink():
+                link.symlink_to(file.absolute())
+        return place
+
+    def reload(self, index: tantivy.Index) -> None:
+        """Let an index opened here see the last commit; raises ValueError when its files are damaged."""
+        self.path()
+        try:
+            index.reload()
+        except ValueError:
+            if self._links is None:
+                raise
+            # Another process committed after the files were linked, and no lock keeps it from that.
+            self.path()
+            index.reload()
+
+    def close(self) -> None:
+        """Remove the links."""
+        if self._links is not None:
+            self._links.cleanup()
 
 
 def _described(folder: Path) -> dict[str, Any]:

@@ -91,7 +91,6 @@ class DenseConformance(ProjectionConformance[DenseStore]):
         feed(filled, *(gone(f"{name}#0") for name in "abc"))
         feed(filled, put("a#0", "x", vectors={"en": embedded(0, 1)}), put("e#0", "x", vectors={"en": embedded(1, 0)}))
         north = np.array([0, 1], np.float32)
-        assert filled.dimension("en", TENANT) == 2
         found = filled.search("en", north, tenant=TENANT, filters={}, limit=9).hits
         assert [(hit.note_id, hit.score) for hit in found] == [("a#0", 1.0), ("e#0", 0.0)]
         with pytest.raises(ModelMismatchError, match="2"):

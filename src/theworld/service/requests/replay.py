@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from theworld import __version__
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.graph import Resources, build_graph
-from theworld.service.explain.explanation import Speaker, fused_again, logged_rankings
+from theworld.service.requests.explanation import Speaker, fused_again, logged_rankings
 from theworld.service.requests.record import digest_of, replayable, settings_hash, without_times
 from theworld.service.requests.running import Run, rerank_given, run_graph
 from theworld.service.requests.strategies import Strategy

@@ -195,7 +195,7 @@ class Speaker:
         filled = {
             name: 0.0 if value is None and name.endswith("_ms") else value for name, value in (values or {}).items()
         }
-        words = load_table("theworld.service.explain", "data/words.yaml")
+        words = load_table("theworld.service.requests", "data/words.yaml")
         return str(words[key][self._language]).format(**{**filled, **more})
 
 
