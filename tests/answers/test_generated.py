@@ -375,6 +375,8 @@ def test_leading_citations_go_behind_the_first_sentence(case: dict[str, str]) ->
         ("356.73 °C [1].\nIt boils there [1].", "356.73 °C"),
         ("巴黎。\n法国的首都是巴黎[1]。", "巴黎"),
         ("Paris is the capital of France [1].", ""),
+        ("Paris [1]", "Paris"),
+        ("Paris", ""),
         ("The capital of France has been the city of Paris for a very long time now.\nSo it is.", ""),
     ],
 )

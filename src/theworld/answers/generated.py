@@ -207,10 +207,15 @@ LONGEST_SHORT = 60
 
 
 def short_answer(text: str) -> str:
-    """Return the first line of a text where it is the answer in a few words and more lines follow, else nothing."""
+    """Return the first line of a text where it is the answer in a few words and more follows, else nothing.
+
+    A sentence alone is none, a few words before their citation are.
+    """
     first, _, rest = text.partition("\n")
-    bare = _MARK.sub("", first).strip().rstrip(".。").rstrip()
-    return bare if rest.strip() and len(bare) <= LONGEST_SHORT else ""
+    words = _MARK.sub("", first).strip()
+    bare = words.rstrip(".。").rstrip()
+    more = rest.strip() or (words == bare != first.strip())
+    return bare if more and len(bare) <= LONGEST_SHORT else ""
 
 
 NO_ANSWER = {"en": "Not enough evidence.", "zh": "证据不足。"}
