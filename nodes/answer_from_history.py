@@ -30,7 +30,7 @@ def _answer(quote: Quote, state: QueryState) -> Answer:
     return Answer(
         text=f"{quote.text} [1]",
         kind="extractive",
-        confidence=state.reference.confidence,
+        confidence=state.reference.confidence / (1 if quote.clear else 2),
         citations=(citation,),
         reason="the question asks what was said in this conversation",
     )

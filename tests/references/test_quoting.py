@@ -1,6 +1,9 @@
 """Questions about what was said, by a table; and the words that answer them."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from theworld import ReferenceResolver
 from theworld.nodes.answer_from_history import answer_from_history
@@ -65,34 +68,21 @@ def test_the_citation_points_into_the_conversation():
     assert (answer.citations[0].note_id, answer.citations[0].quote) == ("conversation#1", "我建议使用Redis作为缓存层。")
 
 
+QUOTES = yaml.safe_load((Path(__file__).parent / "data" / "quotes.yaml").read_text(encoding="utf-8"))
 CHAT = [
-    Message("user", "Who commanded Apollo 11?"),
-    Message("assistant", "Neil Armstrong."),
-    Message("user", "怎么配置缓存？"),
-    Message("assistant", "1. 打开文件\n2. 写 30 GB\n3. 重启\n4. 检查"),
+    Message(role, text) for turn in QUOTES[0]["turns"] for role, text in zip(("user", "assistant"), turn, strict=True)
 ]
 
 
-@pytest.mark.parametrize(
-    ("question", "quoted", "turn"),
-    [
-        ("What was my first question?", "Who commanded Apollo 11?", 0),
-        ("What did I ask about Apollo?", "Who commanded Apollo 11?", 0),
-        ("我第一个问题是什么？", "Who commanded Apollo 11?", 0),
-        ("我刚才问了什么？", "怎么配置缓存？", 2),
-        ("What was my second question?", "怎么配置缓存？", 2),
-        ("What was my fifth question?", None, None),
-        ("Back to my first question, who was it again?", "Neil Armstrong.", 1),
-        ("Who did you say commanded Apollo?", "Neil Armstrong.", 1),
-        ("你前面说缓存要多少 GB 来着？", "1. 打开文件\n2. 写 30 GB\n3. 重启\n4. 检查", 3),
-        ("What was the capital of Peru again?", None, None),
-    ],
-)
-def test_questions_about_the_chat_are_answered_from_its_turns(question, quoted, turn):
-    reference = ReferenceResolver().resolve(question, CHAT)
+@pytest.mark.parametrize("case", QUOTES, ids=lambda case: case["asked"])
+def test_questions_about_the_chat_are_answered_from_its_turns(case):
+    turns, question = case["turns"], case["asked"]
+    chat = [Message(role, text) for turn in turns for role, text in zip(("user", "assistant"), turn, strict=True)]
+    reference = ReferenceResolver().resolve(question, chat)
     assert asks_what_was_said(question, reference)
-    quote = quote_for(question, reference, CHAT)
-    assert (quote and quote.text, quote and quote.turn) == (quoted, turn)
+    quote = quote_for(question, reference, chat)
+    assert (quote and quote.text, quote and quote.turn) == (case["quoted"], case["turn"])
+    assert quote is None or quote.clear is case.get("clear", True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from theworld import Message, ReferenceResolver, extract_stances
-from theworld.references.stances import MOST_STANCES, is_stance
+from theworld.references.recall import MOST_STANCES, is_stance
 
 
 def test_stances_with_topic_and_time() -> None:

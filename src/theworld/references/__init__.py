@@ -3,8 +3,8 @@
 from theworld.references.config import ReferenceResolverConfig
 from theworld.references.model_fallback import model_resolver
 from theworld.references.presentation import describe
+from theworld.references.recall import extract_stances
 from theworld.references.resolver import ReferenceResolver, create_reference_resolver
-from theworld.references.stances import extract_stances
 
 __all__ = [
     "ReferenceResolver",

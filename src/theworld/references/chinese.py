@@ -28,18 +28,22 @@ from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
-_ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)\s*的?呢$")
+_ABOUT = re.compile(
+    rf"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>(?:(?!{ASKING.pattern})[^，。！？,!?]){{1,14}}?)\s*的?呢$"
+)  # X呢, where X asks nothing itself
 _BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")
 """What something was done with or by: what the next turn speaks of may be either."""
-_PLACE = re.compile("[那这][里儿边]|当地")
+_PLACES = ("里", "儿", "边", "地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
 )
 _UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]")
 """A question of several clauses, or one that begins with its verb: what it is about is not sure."""
 _LATIN_WORDS = re.compile(r"[A-Za-z][\w.+#-]*(?: [A-Za-z][\w.+#-]*)*", re.ASCII)
-_WHERE = re.compile("[上里中内下]$")
-"""Of a topic that says where something is: it is not the thing."""
+_ONE_SIDED = (
+    "(?:那么?|还)?(?:(?:和(?![平尚服谐解田睦])|跟(?![踪进单])|与(?!会)|比(?![例赛较如特萨]))[^和跟与]{2,}?(?:有|比|相|哪|一样)"
+    "|(?:能不能|会不会|可以|应该|需要|必须|能(?![力量源耗效级])|会(?![议计员场所馆长谈])|要(?![求点素塞闻]))[^，。,;；]{1,12}$)"
+)  # It begins with the other side of a comparison, or with a modal verb: what it is about was said before
 _MEASURE = "一?(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
 
 
@@ -66,7 +70,9 @@ def _sequel() -> re.Pattern[str]:
     """Return the pattern of what rejects or goes on; in a longer query 接着 follows on something in it."""
     names = ("rejections", "additions", "orders", "asked_of_ways")
     rejects, more, order, ways = (any_of(name).pattern for name in names)
-    return re.compile(rf"^(?:{rejects})|^(?=.{{1,15}}$)(?:{more}|那.*呢$|那?[不没].{{1,5}}(?:{ways})$|.*?(?:{order}))")
+    return re.compile(
+        rf"^(?:{rejects})|^{_ONE_SIDED}|^(?=.{{1,15}}$)(?:{more}|那.*呢$|那?[不没].{{1,5}}(?:{ways})$|.*?(?:{order}))"
+    )
 
 
 class ChineseFollowUp(FollowUp):
@@ -76,12 +82,13 @@ class ChineseFollowUp(FollowUp):
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.folded = fold_in_place(self.query)
         self.text = bare(self.folded)
+        self.goes_on = any_of("continuations").fullmatch(self.text.rstrip("呢吗吧啊呀么嘛")) is not None
         return self.item() or self._about() or self._pronouns() or self._dependent()
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
-        match = _about(self.text)
-        if match is None or self.before is None or is_continuation(self.text) or _pronoun().search(match["value"]):
+        match = _ABOUT.match(self.text)
+        if match is None or self.before is None or self.goes_on or _pronoun().search(match["value"]):
             return None
         if not (topic_tokens(match["value"]) or match["value"].isascii() or TIME.search(self.text)):
             return None
@@ -94,7 +101,7 @@ class ChineseFollowUp(FollowUp):
 
     def fills(self, text: str) -> bool:
         """Return whether it is "X呢？"."""
-        return _about(bare(text)) is not None
+        return _ABOUT.match(bare(text)) is not None
 
     def _pronouns(self) -> Standalone | None:
         matches = _pronoun().finditer(self.folded)
@@ -106,7 +113,7 @@ class ChineseFollowUp(FollowUp):
         if found is None:
             return self.in_context(span, "pronoun")
         plural = "们" in word or "些" in word
-        options = () if self.forced or plural or _PLACE.fullmatch(word) else joined_names(found.text)
+        options = () if self.forced or plural or word[1:] in _PLACES else joined_names(found.text)
         used = Antecedent(options[0], found.source) if options else found
         query = self.query[: span.start] + used.text + ("的" if word == "其" else "") + self.query[span.end :]
         alone = self.changed(query, span, "pronoun", "the antecedent in the last turns", used)
@@ -121,7 +128,7 @@ class ChineseFollowUp(FollowUp):
             return Antecedent(label, before.source)
         asked = text_of(self.history[before.source])
         thing = word.startswith(("它", "其"))
-        if asks_for(asked) and not (_PLACE.fullmatch(word) or (thing and "谁" in asked)):
+        if asks_for(asked) and not (word[1:] in _PLACES or (thing and "谁" in asked)):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
             answer, said = last_answer(self.history)
             chosen = [name for name in compared if name in fold_in_place(answer)]
@@ -135,7 +142,7 @@ class ChineseFollowUp(FollowUp):
         topic = topic_of(about)
         return (
             Antecedent(topic, before.source)
-            if topic and not _UNSURE.search(about) and not _WHERE.search(topic)
+            if topic and not _UNSURE.search(about) and topic[-1] not in "上里中内下"  # where the thing is
             else None
         )
 
@@ -146,19 +153,8 @@ class ChineseFollowUp(FollowUp):
             return self.in_context(self.span(match), "pronoun")
         attribute = any_of("attributes").match(self.text)
         little = says_little(self.text[attribute.end() if attribute else 0 :])
-        goes_on = little or is_continuation(self.text) or _sequel().match(self.text)
+        goes_on = little or self.goes_on or _sequel().match(self.text)
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
-
-
-def _about(text: str) -> re.Match[str] | None:
-    """Return the match of "X呢", where X asks nothing itself."""
-    match = _ABOUT.match(text)
-    return None if match is None or ASKING.search(match["value"]) else match
-
-
-def is_continuation(text: str) -> bool:
-    """Return whether a folded text asks to go on: "接着说", "详细一点吧"."""
-    return bool(re.fullmatch(f"(?:{any_of('continuations').pattern})[呢吗吧啊呀么嘛]*", text))
 
 
 def _filled(value: str, question: str) -> str | None:
@@ -170,18 +166,16 @@ def _filled(value: str, question: str) -> str | None:
         return question.replace(latin[0], value)  # of "怎么在 nginx 上部署" the like of express is nginx
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
     condition = value[0] in "不没" or value.endswith(("的话", "时", "后"))
-    rest = question.replace(topic, "", 1)
-    if topic and alike and rest != question and rest.strip("吗呢吧") and not condition and not asks_for(question):
-        return question.replace(topic, value, 1)
+    before, _, after = question.partition(topic) if topic else (question, "", "")
+    whole = not after.strip("吗呢吧") and (not before or ASKING.match(before))  # of "怎么申请休假" all but how
+    if topic and alike and not whole and not condition and not asks_for(question):
+        said = next((n for n in range(len(value), 0, -1) if after.startswith(value[-n:])), 0)
+        return before + value + after[said:]
     return None
 
 
 def _bound(before: str, least: int = 2) -> bool:
-    """Whether a name of at least so many characters stands before the pronoun in the query: its antecedent is there.
-
-    A verb between an adverb (怎么, 想, 把) and the pronoun is none, nor is what describes the pronoun (剩下的这种).
-    """
+    """Whether a name of at least so many characters stands before the pronoun: neither a verb nor what describes it."""
     before = _GOVERNED.sub("", before)
-    if before.endswith("的") and least > 2:
-        return False
-    return bool(topic_tokens(before)) and len(bare(before)) >= least
+    described = before.endswith("的") and least > 2  # 剩下的这种
+    return not described and bool(topic_tokens(before)) and len(bare(before)) >= least

@@ -12,8 +12,7 @@ from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.quantities import either
 
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40
-LONGEST_NAME = 14
-"""Characters of an answer that is nothing but a name."""
+LONGEST_NAME = 14  # characters of an answer that is nothing but a name
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
 _NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$|^[^的]{2,}在哪[里儿边]?$")
 TIME = re.compile(
@@ -32,6 +31,8 @@ _WHO_IS = re.compile("[^的]+是(?:谁|哪位|什么人)")
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
 _SAYS = re.compile("都[很是不有没]|很|非常|更|没有|由|.比|.是")
 _WHO = re.compile("谁|哪位")
+_FRAME = re.compile("^.{1,2}[好完成]了?(?:以后|之后|后)|(?:比较|最|更|太|很)(?:好|..)$")
+"""Around what a question asks: when it is done, without its object, and how good it is."""
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
@@ -44,10 +45,8 @@ def any_of(name: str) -> re.Pattern[str]:
 
 
 def says_little(text: str) -> bool:
-    """Return whether a folded question names so little that what it asks about is what the turn before asked about.
-
-    A word ("谁设计的？"), or a verb and its object after a question word: of 1,555 self-contained questions 2 do.
-    """
+    """Return whether a folded question names a word or so ("谁设计的？"): it asks about what the turn before did."""
+    text = _FRAME.sub("", text)
     asking = generic_chinese().match(text)
     most = 3 if asking and asking.end() > 1 else 2
     return len(generic_chinese().sub("", text)) <= most and not _NAMES_ITS_TOPIC.search(text)
@@ -85,8 +84,7 @@ def topic_in(text: str) -> str:
 def asks_for(question: str) -> bool:
     """Return whether a question asks for a name or a kind of thing ("谁发明了电话？", "有什么毒素？").
 
-    What the next turn speaks of may be that instead of the question's topic. No attribute is one ("代表作是什么？"),
-    nor who someone is ("鲁迅是谁？").
+    The next turn may speak of that. No attribute is one ("代表作是什么？"), nor who someone is ("鲁迅是谁？").
     """
     folded = bare(fold_in_place(question))
     return _ASKS_FOR.search(any_of("attributes").sub("", folded)) is not None and not _WHO_IS.fullmatch(folded)
@@ -104,9 +102,8 @@ def name_in_answer(answer: str) -> str:
 def name_given(question: str, answer: str, *, person: bool) -> str:
     """Return the name that is all an answer says; of a person asked for, the first one in the sentence that answers.
 
-    That is the first run of characters that neither the question has nor a verb, a particle or a time is: "郭守敬" of
-    "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？". Unless that sentence is all, or says the predicate of the
-    question again, the name has to be there twice. Else a passage that begins with its title is about that.
+    That is the first run of characters that neither the question has nor a verb, a particle or a time is. Unless that
+    sentence is all, or says the predicate again, it has to be there twice; else a passage is about its title.
     """
     asked = fold_in_place(question)
     name = name_in_answer(answer)

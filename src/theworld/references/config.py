@@ -16,11 +16,9 @@ import yaml
 from theworld.errors import ReferenceConfigError
 from theworld.state import ReferenceScope, ReferenceType
 
-LanguageCode = Literal["cn", "en"]
-"""The specification's names of the two languages; `zh` is an alias of `cn`."""
+LanguageCode = Literal["cn", "en"]  # the specification's names of the two languages; `zh` is an alias of `cn`
 LANGUAGES: tuple[LanguageCode, LanguageCode] = ("cn", "en")
-Mappings = dict[str, dict[str, str]]
-"""keyword -> {"scope": ReferenceScope value, "type": ReferenceType value}."""
+Mappings = dict[str, dict[str, str]]  # keyword -> {"scope": ReferenceScope value, "type": ReferenceType value}
 
 
 @cache
@@ -54,13 +52,11 @@ _RANGES: dict[str, _Range] = {
     "llm_fallback_threshold": (lambda value: type(value) in {int, float} and 0 <= value <= 1, "a number from 0 to 1"),
     "timezone": (lambda value: bool(value) and ZoneInfo(value) is not None, "an IANA time zone such as Asia/Shanghai"),
     **dict.fromkeys((f"reference_mappings_{code}" for code in LANGUAGES), _TABLE),
-}
-"""Field -> which values it takes, and how a message says so."""
+}  # Field -> which values it takes, and how a message says so
 _MAPPING = {
     "scope": list(map(str, ReferenceScope)),
     "type": [kind.value for kind in ReferenceType if kind is not ReferenceType.NONE],
-}
-"""What a keyword says -> the values it takes."""
+}  # What a keyword says -> the values it takes
 
 
 @dataclass
@@ -85,9 +81,8 @@ class ReferenceResolverConfig:
 
     The specification asks whenever no keyword matches."""
     reference_mappings_cn: Mappings = field(default_factory=lambda: default_mappings("cn"))
-    """Chinese keywords."""
     reference_mappings_en: Mappings = field(default_factory=lambda: default_mappings("en"))
-    """English keywords."""
+    """Keywords of either language."""
     timezone: str = "UTC"
     """IANA name of the zone of naive timestamps and of words such as "yesterday"."""
     rewrite: bool = True

@@ -1,52 +1,59 @@
 """What a follow-up takes from the turns before: an item of the list just offered, or the question before as context.
 
-A follow-up whose antecedent is not sure keeps its own words and gets the question before, itself made to stand alone,
-in brackets: a search then has the words of both, which finds more than a guessed name in the pronoun's place.
+In brackets, itself made to stand alone: a search with both finds more than one with a guess in the pronoun's place.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from theworld.references.config import load_table
 from theworld.references.detection import Detected, Kind, Span
-from theworld.references.history import last_answer, named_words, text_of
-from theworld.references.names import names_in
+from theworld.references.history import last_answer, named_words, names_in, text_of, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
+from theworld.text import split_sentences
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
+from theworld.text.layout import FENCE
 from theworld.text.quantities import either
+from theworld.text.tokens import tokens
 
+ITEM = "an item of a list"
 Alone = Callable[[str, Sequence[Message]], str]
-LOOK_BACK = 24
-"""Messages that are looked at, the last ones."""
-LONGEST_CONTEXT = 200
-"""Characters added at most."""
-LONGEST_ANSWER = 80
-"""Characters of the last answer that are context; half as many of a Chinese one say as much."""
+LOOK_BACK = 24  # messages that are looked at, the last ones
+LONGEST_CONTEXT = 200  # characters added at most
+LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
-_STEP = re.compile("step|phase|point|number|[步点条项]", re.IGNORECASE)
+LONGEST_NOUN, MOST_READ = 6, 2  # characters of a noun after 第一个; answers whose sentences are read for lists
+_STEPS = ("step", "phase", "point", "number", "步", "点", "条", "项")
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _CLOSING = " \t\n?？!！.。"
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
-_ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[ \t]*(.+)$")
+_ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)")
 _PART = "(?:[^,，.。;；:：!?！？、]|(?<=[A-Za-z0-9])[.:](?=[A-Za-z0-9/]))+"
 """An item of an enumeration; versions, addresses and commands have stops and colons within."""
 _COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|：")
 _ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
 _SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或")
+_BRACKETED = re.compile(r"\s*(?:\([^()]*\)|（[^（）]*）)")
+_ROUND = re.compile(
+    r"(?i)\b(?:I|you|we|he|she|it|they|there|who|which|that|so|if|when|as|is|are|was|were|be|can|may|must|will|has|have|had)\b"
+    r"|[的都是等，。]|[一二两三四五六七八九十\d]+[个种类项条款]"
+)  # What no noun holds: it belongs to a clause, or to what is round a list
 _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
 _ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
-    r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b(?! of\b)|(?=\W*$))"
+    r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
+    r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
 )
 _SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有]|\W)*")
@@ -54,20 +61,15 @@ _SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about|to|for|in|on|a
 
 @dataclass(frozen=True)
 class Standalone:
-    """What the rules made of a query: `query` is None where it stands alone already.
+    """What the rules made of a query."""
 
-    `references` are the dependent expressions found, `antecedents` what they stand for, `sources` the indexes of the
-    messages these come from; more than one of `options`, equally good antecedents, is ambiguous. `reason` says which
-    rule decided. Where no antecedent is `sure` the query has the turn before as its context.
-    """
-
-    query: str | None = None
-    references: tuple[Detected, ...] = ()
-    antecedents: tuple[str, ...] = ()
-    sources: tuple[int, ...] = ()
-    options: tuple[str, ...] = ()
-    reason: str = ""
-    sure: bool = True
+    query: str | None = None  # None where it stands alone already
+    references: tuple[Detected, ...] = ()  # the dependent expressions found
+    antecedents: tuple[str, ...] = ()  # what they stand for
+    sources: tuple[int, ...] = ()  # the indexes of the messages these come from
+    options: tuple[str, ...] = ()  # more than one, equally good antecedents, is ambiguous
+    reason: str = ""  # which rule decided
+    sure: bool = True  # whether it is more than the turn before as context
 
 
 class Antecedent(NamedTuple):
@@ -99,7 +101,7 @@ def with_context(query: str, *added: str) -> str | None:
 
 
 def in_frame(text: str) -> tuple[str, str]:
-    """Return a question without its own context, and that context: "Q3 (A; Q2; Q1)?" -> "Q3?", "A; Q2; Q1"."""
+    """Return "Q3?" and its own context "A; Q2; Q1" of "Q3 (A; Q2; Q1)?"."""
     match = _OWN_CONTEXT.search(text)
     return (text[: match.start()] + match[3], match[1] or match[2] or "") if match else (text, "")
 
@@ -113,19 +115,18 @@ def _flat(text: str) -> str:
     """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
     own, context = in_frame(text)
     root = root_of(context)
-    return own.rstrip(_CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
+    flat = own.rstrip(_CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
+    return " ".join(flat.translate(dict.fromkeys(map(ord, "()（）"), " ")).split())
 
 
 class FollowUp:
     """A query in its conversation, and what is made of it in either language.
 
-    `forced` is the antecedent that a caller chose. `alone` makes an earlier question stand alone: (question, turns
-    before it) -> the question with its own antecedents.
+    `forced` is the antecedent that a caller chose. `alone` makes an earlier question, of turns before, stand alone.
     """
 
     heading: Antecedent | None = None
-    nested = False
-    """Whether it is an earlier question, whose sentences are frames for what comes after it."""
+    nested = False  # whether it is an earlier question, whose sentences are frames for what comes after it
 
     def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone) -> None:
         self.query, self.history, self.forced, self.alone = query, history, forced, alone
@@ -173,28 +174,35 @@ class FollowUp:
         match = _ORDINAL.search(fold_in_place(self.query))
         if match is None:
             return None
-        rank, span = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match)
-        answers = [(i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "assistant"]
-        # A list that was shown line by line is chosen from before one within a sentence, though that is nearer.
-        offers = (
-            (i, [stripped for item in read(text) if (stripped := _plain(item).strip(_CLOSING + ";；"))])
-            for read in (_ITEM_LINE.findall, _enumeration)
-            for i, text in answers
-        )
-        index, items = next(((i, items) for i, items in offers if len(items) > max(rank, 1)), (-1, []))
-        if not items:
-            listed = match["en"] or span.phrase.endswith(("者", "步"))  # but for "第一个电池"
+        rank, span, noun = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match), match["noun"]
+        offers = (offer for offer in self._offers(match) if len(offer[2]) > max(rank, 1))
+        nearest: tuple[int, int, Sequence[str]] = next(offers, (0, -1, ()))
+        sought = noun or not match["en"]
+        named, index, items = next(filter(itemgetter(0), offers), nearest) if sought and not nearest[0] else nearest
+        if not items or (noun and not (named or match["told"])):
+            listed = not noun and (match["en"] or span.phrase.endswith(("者", "步")))  # but for "第一个电池"
             return self.in_context(span, "pronoun") if listed else None
+        span = span._replace(end=span.end if noun else span.end + named)
+        items = [_plain(item).strip(_CLOSING + ";；") for item in items]
         chosen = Antecedent(items[rank], index)
-        return self.changed(self._with_item(span, items, chosen), span, "pronoun", "an item of a list", chosen)
+        return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
+
+    def _offers(self, match: re.Match[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """Yield of each list the noun's length where it is named so, its answer, its items: lines before sentences."""
+        answers = [i for i in self.recent if i and self.history[i].role == "assistant"]
+        asked = {i: fold_in_place(text_of(self.history[i - 1])) for i in answers}
+        fresh = sorted(answers, key=lambda i: _ORDINAL.search(asked[i]) is not None)  # no list answers an ordinal
+        for read, places in ((lists_in, answers), (enumerations_in, fresh[:MOST_READ])):
+            for i in places:
+                content = self.history[i].content or ""
+                for items in read(content):
+                    lead = asked[i] + " " + fold_in_place(content.partition(items[0])[0][-LONGEST_CONTEXT:])
+                    yield _named(match, lead), i, items
 
     def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
-        """Return the query with an item in the ordinal's place, or the question before where it says no more.
-
-        An item is named by what stands before its colon. A proper name needs no more; any other item gets what the list
-        answered as its context.
-        """
-        text = chosen.text if _STEP.search(span.phrase) else _COLON.split(chosen.text)[0].strip() or chosen.text
+        """Return the query with an item, but for a proper name what its list answered, or the question before."""
+        step = fold_in_place(span.phrase).endswith(_STEPS)
+        text = chosen.text if step else _COLON.split(chosen.text)[0].strip() or chosen.text
         before, after = self.query[: span.start], self.query[span.end :]
         if _SAYS_NO_MORE.fullmatch(before + after):
             question = self.before.text if self.before else ""
@@ -202,20 +210,19 @@ class FollowUp:
             return question.replace(taken, text, 1) if taken else with_context(text, question) or text
         asked = next((i for i in range(chosen.source - 1, -1, -1) if self.history[i].role == "user"), None)
         question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
-        if len(text) > LONGEST_INLINE or _STEP.search(span.phrase):
+        if len(text) > LONGEST_INLINE or step:
             return with_context(self.query, text, question) or text
-        chinese = has_ideographs(self.query)
-        named = not has_ideographs(text) if chinese else text in {name.text for name in names_in(text)}
+        names = {name.text for name in names_in(text)}
+        named = not has_ideographs(text) if has_ideographs(self.query) else text in names
         return (None if named else with_context(before + text + after, question)) or before + text + after
 
     def in_context(self, span: Span, kind: Kind, *, whole: bool = False) -> Standalone:
-        """Return the query with the heading, or the question before and the beginning of an answer that may be meant.
+        """Return the query with the heading, or what the question before and the beginning of its answer name.
 
-        Of these what names something is enough, more outweighs what is asked now; a filler needs the `whole` question.
+        More outweighs what is asked now; a filler needs the `whole` question.
         """
         if heading := self.heading:
-            alone = with_context(self.query, heading.text)
-            return self.changed(alone, span, kind, "the heading", heading, sure=False)
+            return self.changed(with_context(self.query, heading.text), span, kind, "the heading", heading, sure=False)
         if self.before is None:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
@@ -223,6 +230,16 @@ class FollowUp:
         said = [beginning(answer.text), *frame]
         alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
+
+
+def _named(ordinal: re.Match[str], lead: str) -> int:
+    """Return the length of the noun after an ordinal where what leads to a list speaks of such: ferries, 干部."""
+    noun, after = ordinal["noun"], ordinal.string[ordinal.end() :][:LONGEST_NOUN]
+    if noun:
+        words = (word.strip(_CLOSING + ",;:") for word in lead.split() if word[0] == noun[0])
+        return len(noun) * any(word != noun and tokens(word) == tokens(noun) for word in words)
+    lengths = () if ordinal["en"] else range(len(after), 1, -1)
+    return next((n for n in lengths if after[:n] in lead and topic_tokens(after[:n])), 0)
 
 
 def dependent(span: Span, kind: Kind) -> Detected:
@@ -235,19 +252,53 @@ def beginning(answer: str) -> str:
     """Return an answer's first sentence without mark-up, or the items of a list it begins with, cut at a word's end."""
     first, _, rest = answer.partition("\n")
     announced = first.rstrip().endswith((":", "："))
-    items = _ITEM_LINE.findall(rest if announced else answer if _ITEM_LINE.match(answer) else "")
+    items = [*lists_in(rest if announced else answer if _ITEM.match(answer) else ""), ()][0]
     said = ", ".join(items) if items or announced else first
-    sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", _plain(said))[0].strip(_CLOSING)
+    sentences = [one.text for one in split_sentences(_plain(said))] or [""]
+    sentence = next(filter(topic_tokens, sentences), sentences[0]).strip(_CLOSING)
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 
 
-def _enumeration(answer: str) -> list[str]:
-    """Return the items of the first enumeration within a sentence: "sencha, assam and oolong"; clauses are none."""
-    found = (_SEPARATOR.split(match.group()) for match in _ENUMERATION.finditer(answer[: LONGEST_CONTEXT * 3]))
-    return next((items for items in found if max(map(len, items)) <= LONGEST_INLINE), [])
+@lru_cache(maxsize=1024)
+def lists_in(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of a text, of each the outermost items; prose of its own ends one whose numbers do not go on."""
+    lists: list[list[str]] = []
+    depth, goes_on, apart, fenced = 0, False, True, False
+    for line in text.splitlines():
+        fenced ^= FENCE.match(line) is not None
+        if match := None if fenced else _ITEM.fullmatch(line):
+            indent = len(match["indent"].expandtabs())
+            goes_on = bool(lists) and (goes_on or match["number"] == str(len(lists[-1]) + 1))
+            if not goes_on or indent < depth:  # what stands deeper belongs to an item that is not shown
+                lists, depth = [*lists, []], indent
+            lists[-1] += [match["text"]] * (indent <= depth)
+        goes_on = match is not None or (goes_on and not (line[:1].strip() and (apart or line[0] == "#")))
+        apart = not line.strip()
+    return tuple(map(tuple, lists))
+
+
+@lru_cache(maxsize=1024)
+def enumerations_in(answer: str) -> tuple[tuple[str, ...], ...]:
+    """Return the enumerations of nouns within sentences ("sencha, assam and oolong"), without what is round them."""
+    text = _BRACKETED.sub("", _plain(answer[: LONGEST_CONTEXT * 3]))
+    return tuple(filter(None, (_items(_SEPARATOR.split(match.group())) for match in _ENUMERATION.finditer(text))))
+
+
+def _items(parts: list[str]) -> tuple[str, ...]:
+    first, *middle, last = (part.strip() for part in parts)
+    chinese = has_ideographs(first + last)
+    first, last = _ROUND.split(first)[-1].strip(), _ROUND.split(last)[0].strip()
+    others = middle or [last]
+    if not chinese and (words := others[0].split()):
+        _, article, noun = first.rpartition(f"{words[0]} ") if words[0] in {"the", "a", "an"} else ("", "", "")
+        first = article + noun if article else " ".join(first.split()[-max(len(other.split()) for other in others) :])
+    elif middle and has_ideographs(first):
+        first = first[-max(map(len, middle)) :]
+    items = (first, *middle, last)
+    nouns = all(items) and max(map(len, items)) <= LONGEST_INLINE and (chinese or not any(map(_ROUND.search, middle)))
+    return items if nouns else ()
 
 
 def _plain(text: str) -> str:
-    """Return a text without mark-up, on one line."""
     return " ".join(_MARKUP.sub(lambda mark: mark[1] or " ", text).split())

@@ -19,8 +19,7 @@ from theworld.text.quantities import either
 from theworld.text.sentences import apart
 from theworld.text.time_ranges import find_time_ranges
 
-MOST_OCCURRENCES = 32
-"""Occurrences of one phrase that are looked at: what repeats it more often is no question."""
+MOST_OCCURRENCES = 32  # occurrences of one phrase that are looked at: what repeats it more often is no question
 _LETTER = rf"[^\W{CJK_RANGES}]"
 Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
 """What was recognised; earlier ones are preferred as the primary reference."""
@@ -42,8 +41,7 @@ class Detected(NamedTuple):
     reference_type: ReferenceType
     scope: ReferenceScope
     interval: Interval | None = None
-    added: bool = False
-    """True for a default keyword that the specification does not have."""
+    added: bool = False  # a default keyword that the specification does not have
 
 
 def longest_first(span: Span) -> tuple[int, int, str]:
@@ -133,10 +131,7 @@ def said_within(history: Sequence[Message], interval: Interval, zone: tzinfo) ->
 
 
 def find_time_words(folded: str, now: datetime) -> list[Detected]:
-    """Return the time words of a folded text, left to right, none overlapping.
-
-    `now` must have a time zone; calendar words are taken in it. Impossible dates and open periods are passed over.
-    """
+    """Return the time words of a folded text, taken in the zone of `now`, but for impossible dates and open periods."""
     found = []
     for period in find_time_ranges(folded, now):
         if period.start is not None and period.end is not None:
@@ -160,8 +155,7 @@ def find_references(
 ) -> list[Detected]:
     """Return the keywords and corrections of a folded query, and its time words that mean the conversation.
 
-    Without a verb of speaking ("the plan from last Tuesday") something must have been said at that time which shares
-    the query's topic, or the query has none.
+    Without a verb of speaking something must have been said at that time which shares the query's topic, if it has one.
     """
     found = [*find_keywords(folded, config), *find_corrections(folded)]
     spoken = any_phrase("spoken_of").search(folded) is not None
@@ -174,14 +168,10 @@ def find_references(
 
 
 def order_references(found: Iterable[Detected]) -> list[Detected]:
-    """Return non-overlapping references, the primary one first: by kind, then the longest, then the leftmost.
-
-    Keywords and time words count alike, but a keyword of the specification goes before one that it does not have.
-    """
+    """Return non-overlapping references, the primary one first: by kind (time words are keywords), length, place."""
 
     def rank(item: Detected) -> tuple[int, int, int]:
-        kind = get_args(Kind).index("keyword" if item.kind == "time" else item.kind)
-        return kind, *longest_first(item.span)[:2]
+        return get_args(Kind).index(item.kind.replace("time", "keyword")), *longest_first(item.span)[:2]
 
     kept = apart(sorted(found, key=rank), lambda item: item.span[:2])
     known = next((item for item in kept if item.kind == "keyword" and not item.added), None)

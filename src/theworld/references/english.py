@@ -1,8 +1,7 @@
 """English follow-ups: an ellipsis gets the last question's frame, an ordinal its item, a pronoun its antecedent.
 
-A pronoun stands for the heading of the conversation, or without one for the name that the last answer gives, or a name
-of the last questions that agrees with it and is all that they are about. What has no sure antecedent keeps its words
-and gets the heading, or the question before, in brackets.
+That is the heading of the conversation, or without one the name that the last answer gives, or one that agrees and is
+all that the last questions are about. What has none keeps its words and gets the question before in brackets.
 """
 
 from __future__ import annotations
@@ -14,11 +13,20 @@ from itertools import combinations, pairwise
 
 from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
-from theworld.references.frames import refill
-from theworld.references.history import answering, last_answer, text_of, topic_tokens
-from theworld.references.names import is_heading, looks_like_person, names_in, sure_names
+from theworld.references.frames import NOUN, PREPOSITION, refill
+from theworld.references.history import (
+    answering,
+    is_heading,
+    last_answer,
+    looks_like_person,
+    names_in,
+    sure_names,
+    text_of,
+    topic_tokens,
+)
 from theworld.state import Message
 from theworld.text import tokens, without_qualifier
+from theworld.text.tokens import token_set
 
 _PRONOUN = re.compile(
     r"(?i)(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"
@@ -29,23 +37,25 @@ _POSSESSIVE = re.compile(
 )
 _EXPLETIVE = re.compile(
     r"(?i)\b(?:(?:is|was|be)\s+it|it\s+(?:is|was|takes?|means?|costs?))\s+(?:\w+\s+)?(?:that|to)\b"
-    r"|\b(?:an?|if the) [\w-]+.*\bits?\b"
-)
-"""It stands for the clause that follows ("Is it safe to ..."), or for what came before ("May a pot boil if it ...")."""
+    r"|\bit\s+means?\s+(?:when|if)\b|\b(?:an?|if the) [\w-]+.*\bits?\b"
+)  # It stands for the clause that follows ("Is it safe to ..."), or for what came before ("May a pot boil if it ...")
+_DETERMINERS = frozenset({"a", "an", "the", "this", "any", "every", "each", "no", "my", "your", "our"})
+_WITHIN = re.compile(rf"(?<=\s){NOUN}\s+{PREPOSITION}\s+$", re.IGNORECASE)
+"""The noun beside which a pronoun stands: what "send an SMS with it" is about is no SMS."""
 _DEMONSTRATIVE = re.compile(
     r"(?i)(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?!only)[\w-]+\s+ones?(?!\s+(?:who|that|which|of|with|in)\b))\b"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b"
     r"|\bthat\W*$)(?!\s+(?:he|she|they|it|the|you|i|we|of)\b)"
 )
+_DEFINITE = re.compile(rf"\bthe\s+(?P<noun>[\w-]+)(?!\s+of\b)(?=\s+{PREPOSITION}\b|(?:\s+\w+)?\W*$)", re.IGNORECASE)
 _CONTINUES = re.compile(
     r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
 _ASKING = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|wh(?:at|ich|om?|ose|en|ere|y)|how"
 _ADDS = re.compile(
     r"(?i)\b(?:else|others?|another|more|next)\b|\b(?:there|ones?)\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$"
-)
-"""More of what was asked about, or what it has: "What's the size limit?"; where and who ask about a thing itself."""
+)  # More of what was asked about, or what it has: "What's the size limit?"; where and who ask about a thing itself
 _ELLIPSIS = re.compile(
     r"(?i)^\W*(?P<mark>(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+)?"
     r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$"
@@ -57,13 +67,10 @@ _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
 """Words of a query beyond which its pronouns are taken to stand for something in it."""
-MOST_OWN_WORDS = 2
+MOST_WITH_THE, MOST_OWN_WORDS = 3, 2
 """Content words up to which a question is about its one name, and "else" or "another" means the question before."""
 LONGEST_FRAGMENT, MOST_OPTIONS = 4, 5
-
-
-_Found = tuple[Span, str, Antecedent | None]
-"""A pronoun, the ending it has, and what it stands for."""
+_Found = tuple[Span, str, Antecedent | None]  # a pronoun, the ending it has, and what it stands for
 
 
 class EnglishFollowUp(FollowUp):
@@ -76,10 +83,9 @@ class EnglishFollowUp(FollowUp):
         mentioned = " ".join(name.text for name in self.names)
         self.named = [name for name in names_in(self.query) if not name.opening or name.text in mentioned]
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
-        short = self.query.rstrip().endswith("?") and len(self.query.split()) <= LONGEST_FRAGMENT
-        self.fragment = short and not _CLAUSE.search(self.query)  # "E501?", "Without a licence?"
-        item = None if self.named else self.item()
-        return self._filled() or item or self._pronouns() or self._dependent()
+        asks = self.query.rstrip().endswith("?") and not _CLAUSE.search(self.query)
+        self.fragment = asks and len(self.query.split()) <= LONGEST_FRAGMENT  # "E501?", "Without a licence?"
+        return self.item() or self._filled() or self._pronouns() or self._dependent()
 
     def _find_heading(self) -> Antecedent | None:
         """Return the topic where it was stated as such: by a label, or a title and a section as first messages."""
@@ -87,15 +93,15 @@ class EnglishFollowUp(FollowUp):
             if label := self.history[index].topic:
                 return Antecedent(label, index)
         title, section = (" ".join(text_of(message).split()) for message in [*self.history, Message("user", "")][:2])
-        labelled = is_heading(title) and is_heading(section)
-        return Antecedent(without_qualifier(title).strip(' ."“”'), 0) if labelled else None
+        topic = without_qualifier(title).strip(' ."“”')
+        return Antecedent(topic, 0) if is_heading(title) and is_heading(section) else None
 
     def _salient_names(self) -> list[Antecedent]:
         """Return the names of the last turns, each once: the last question's, those asked about, those in answers."""
         turns = sorted(self.recent, key=lambda index: self.history[index].role != "user")
         texts = [Antecedent(text_of(self.history[index]), index) for index in turns]
         found: dict[str, Antecedent] = {}
-        for text, index in [*([self.before] if self.before else []), *texts]:
+        for text, index in [*([Antecedent(" ".join(self.frame), self.before.source)] if self.before else []), *texts]:
             for name in sure_names(text):
                 found.setdefault(name.text, Antecedent(name.text, index))
         return list(found.values())
@@ -103,8 +109,7 @@ class EnglishFollowUp(FollowUp):
     def _filled(self) -> Standalone | None:
         """ "And Berlin?": the last question with the value in the place of its like."""
         match = _ELLIPSIS.match(self.query)
-        elliptic = match and not _CLAUSE.search(match["value"]) and (match["mark"] or self.fragment)
-        return refill(self, match["value"]) if match and elliptic else None
+        return refill(self, match["value"]) if match and (self.fills(self.query) or self.fragment) else None
 
     def fills(self, text: str) -> bool:
         """Return whether it is "And Berlin?"."""
@@ -127,22 +132,24 @@ class EnglishFollowUp(FollowUp):
         found = _told_apart(found)
         if not any(name for _, _, name in found.values()):
             return next((self.in_context(span, "pronoun") for span, _, _ in found.values()), None)
-        query = self.query
-        used: list[Antecedent] = []
+        query, used = self.query, [name for _, _, name in sorted(found.values()) if name]
         for span, ending, name in sorted(found.values(), reverse=True):
-            if name:
-                query, used = query[: span.start] + name.text + ending + query[span.end :], [name, *used]
-        spans = [span for span, _, _ in found.values()]
-        alone = self.changed(query, spans[0], "pronoun", "the antecedent in the last turns", *used)
-        references = tuple(dependent(span, "pronoun") for span in spans)
+            query = query[: span.start] + name.text + ending + query[span.end :] if name else query
+        references = tuple(dependent(span, "pronoun") for span, _, _ in found.values())
+        alone = self.changed(query, references[0].span, "pronoun", "the antecedent in the last turns", *used)
         antecedents = tuple(dict.fromkeys(name.text for name in used))
         return replace(alone, references=references, antecedents=antecedents, options=options)
 
     def _bound(self, pronoun: re.Match[str], kind: str) -> bool:
         """Whether a name before the pronoun in the query is its antecedent, or a clause that follows "it"."""
-        if self.long or pronoun[kind] == "IT" or (kind == "it" and _EXPLETIVE.search(self.query)):
+        before = self.query[: pronoun.start(kind)]
+        apart = before if _POSSESSIVE.match(self.query, pronoun.start(kind)) else _WITHIN.sub("", before)
+        empty = _EXPLETIVE.finditer(apart + self.query[len(before) :]) if kind == "it" else ()
+        if pronoun[kind] == "IT" or any(match.start() <= len(apart) < match.end() for match in empty):
             return True
-        return any(name.start < pronoun.start() for name in self.named)
+        if self.long and (kind != "it" or not _DETERMINERS.isdisjoint(apart.lower().split())):
+            return True
+        return any(name.start + len(name.text) <= len(apart) for name in self.named)
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
         """Return the equally good antecedents, the best first: names side by side."""
@@ -184,7 +191,6 @@ class EnglishFollowUp(FollowUp):
         return looks_like_person(name) and not any(map(looks_like_person, others))
 
     def _name_giving(self) -> Antecedent | None:
-        """Return the sentence that answers a question for a name."""
         answer, index = last_answer(self.history)
         if self.before is None or index < self.before.source or not _ASKS_NAME.match(self.before.text):
             return None
@@ -205,7 +211,7 @@ class EnglishFollowUp(FollowUp):
         """Find what makes a query without pronouns depend on the turns before: "that", "and", "else", nothing named."""
         if self.long:
             return Standalone()
-        if match := _DEMONSTRATIVE.search(self.query):
+        if match := _DEMONSTRATIVE.search(self.query) or self._known_noun():
             return self.in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
@@ -217,6 +223,15 @@ class EnglishFollowUp(FollowUp):
             return Standalone()
         filler = match is not None or self.fragment
         return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
+
+    def _known_noun(self) -> re.Match[str] | None:
+        """Return "the voucher" of a question of few words, where the last turn spoke of one."""
+        found = [(match, topic_tokens(match["noun"])) for match in _DEFINITE.finditer(self.query)]
+        if not found or self.named or self.heading or len(topic_tokens(self.query)) > MOST_WITH_THE:
+            return None
+        asked = text_of(self.history[self.before.source]) if self.before else ""
+        said = token_set(asked + " " + last_answer(self.history)[0])
+        return next((match for match, noun in found if noun and noun <= said), None)
 
 
 def _told_apart(found: dict[str, _Found]) -> dict[str, _Found]:

@@ -1,8 +1,7 @@
-"""What a turn does with the frame of the question before: it drops it, or puts something else in its place.
+"""What a turn does with the frame of the question before: a change of topic ("换个话题，…") drops it.
 
-- A change of topic ("换个话题，…") drops the frame: the words that announce it are no part of the query.
-- A correction ("I meant X, not Y", "不是Y，我问的是X") keeps the frame and puts X in the place of Y, or of its like:
-  a year for a year, a name for a name. Where nothing is alike the filler stands before its frame in brackets.
+A correction ("I meant X, not Y", "不是Y，我问的是X") keeps it and puts X in the place of Y, or of its like: a year of a
+year, a name of a name. Where nothing is alike the filler stands before its frame in brackets.
 """
 
 from __future__ import annotations
@@ -15,17 +14,23 @@ from functools import cache, lru_cache
 from theworld.references.chinese_topics import ASKING, TIME, says_little, topic_of
 from theworld.references.config import LANGUAGES, load_table
 from theworld.references.context import FollowUp, Standalone, in_frame, with_context
-from theworld.references.names import names_in, sure_names
+from theworld.references.detection import any_phrase
+from theworld.references.history import names_in, sure_names
 from theworld.state import ReferenceType
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
-from theworld.text.tokens import tokens
+from theworld.text.tokens import token_set, tokens
 
 CORRECTED = "the question before, with what was meant"
 LONGEST_FILLER = 60
+PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
 _GAP = r"[\s,.!，。！、:：—-]*"
 _NUMBER = r"(?<!\d)\d+(?:[.,]\d+)*(?![A-Za-z\d]|[.,]\d)"
+_LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
+NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
+"""One noun, with an article also one that has a word before it."""
+_PHRASE = re.compile(rf"\b({PREPOSITION})\s+({NOUN})(?=\s+{PREPOSITION}\b|\W*$)", re.IGNORECASE)
 REFILLED = "the question before, with one thing changed"
 _LIKES = (
     re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
@@ -36,8 +41,7 @@ _LIKES = (
     TIME,
     re.compile(_NUMBER),
     re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
-)
-"""Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like."""
+)  # Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like
 _LATIN_WORD = re.compile(r"[a-z0-9]+(?:[.+#'’_-]+[a-z0-9]+)*[+#]*")
 _NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
 """A number with what it counts or names: "exit code 143", "E501"."""
@@ -62,8 +66,9 @@ def topic_change(text: str) -> int | None:
 
 def _given(folded: str) -> Iterator[re.Match[str]]:
     """Yield the readings of a folded turn as a correction: `value` is given, `rejected` not meant, `head` says so."""
-    reject, instead = (_either(name) for name in ("rejecting", "instead"))
-    before, head = rf"\W*(?:(?:{_either('before_corrected')}){_GAP})*", rf"(?P<head>{_either('corrected')})"
+    reject, instead, first = (_either(name) for name in ("rejecting", "instead", "before_corrected"))
+    before, saying = rf"\W*(?:(?:{first}){_GAP})*", any_phrase("spoken_of").pattern
+    head = rf"(?P<head>{_either('corrected')})(?:\s+to\s+(?:{saying})(?:\s+about)?)?"
     value = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
     rejected = rf"(?:{reject})\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
     for form in (
@@ -76,10 +81,7 @@ def _given(folded: str) -> Iterator[re.Match[str]]:
 
 
 def corrected(follow_up: FollowUp) -> Standalone | None:
-    """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for any other turn.
-
-    Where nothing says that something was meant, the question before must hold what is rejected.
-    """
+    """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for others."""
     if (before := follow_up.before) is None:
         return None
     for match in _given(fold_in_place(follow_up.query)):
@@ -88,11 +90,12 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
         if ASKING.search(value) and not says_little(value):  # a question of its own
             topic = topic_of(in_frame(query)[0]) if rejected else ""
             query = f"{topic}{value}" if topic and rejected not in topic else value
-        for start, end in _places(_filler(rejected), query)[::-1]:
-            query = query[:start] + _filler(value) + query[end:]
+        [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
+        for start, end in _places(old, query)[::-1]:
+            query = query[:start] + new + query[end:]
         alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before)
         if query == before.text:
-            if not match["head"]:
+            if not match["head"]:  # nothing says that something was meant
                 continue
             framed = with_context(value, follow_up.filled)
             alone = refill(follow_up, value) or replace(
@@ -114,10 +117,6 @@ def _places(phrase: str, text: str) -> list[tuple[int, int]]:
     return [(start, end) for (start, _), (_, end) in pairs if tokens(folded[start:end]) == tokens(phrase)]
 
 
-def _filler(value: str) -> str:
-    return re.sub(r"(?i)^(?:(?:in|on|for|at|of|with|to|from|by)\s+)?(?:(?:the|an?)\s+)?", "", value)
-
-
 def refill(follow_up: FollowUp, value: str) -> Standalone | None:
     """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
     if follow_up.before is None:
@@ -130,7 +129,7 @@ def refill(follow_up: FollowUp, value: str) -> Standalone | None:
 
 def refilled(value: str, frame: str, *, named: bool) -> str | None:
     """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
-    value = _filler(value)
+    [(preposition, article, value)] = _LEADING.findall(value)
     folded = fold_in_place(value)
     kind = next((pattern for pattern in _LIKES if pattern.fullmatch(folded)), None)
     if kind is None and (numbered := _NUMBERED.fullmatch(folded)):
@@ -138,4 +137,9 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
     places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
     if named and not places and names_in(value):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
+    if preposition and kind is None and not token_set(value) & token_set(frame):  # for one with its preposition
+        phrases = {match.span(2): match[1].lower() for match in _PHRASE.finditer(frame)}
+        same = [place for place in phrases if phrases[place] == preposition.lower()]
+        value = article * bool(same) + value
+        places = same or [place for place in places if place not in phrases]
     return frame[: places[-1][0]] + value + frame[places[-1][1] :] if places else None

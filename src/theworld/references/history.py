@@ -1,4 +1,4 @@
-"""Turns of a conversation and the text of messages: a turn is one user message and what follows it."""
+"""Turns of a conversation (a user message and what follows it), the text of messages, and its names, by capitals."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from theworld.references.config import LanguageCode, load_table
-from theworld.references.names import names_in
 from theworld.state import Message
 from theworld.text import split_sentences, tokens
 from theworld.text.folding import fold_in_place
@@ -18,10 +17,19 @@ from theworld.text.language import has_ideographs
 from theworld.text.quantities import either
 from theworld.text.tokens import function_words, token_set
 
-_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"} | {
-    role: role for role in ("user", "assistant", "system", "tool")
-}
-"""Names of roles elsewhere -> ours."""
+_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}  # elsewhere -> ours
+_ROLES |= {role: role for role in ("user", "assistant", "system", "tool")}
+LONGEST_WITH_NAMES = 4000  # characters of a text in which names are looked for
+# A capitalised word; a full stop at its end belongs to initials and titles only: "John F.", "St.", "Prof.".
+_CAPITAL = (
+    r"(?:(?:[A-Z][a-z]?|Mrs|Prof|Gen|Col|Rev|Gov|Sen|Rep)\.(?![\w.])|[A-Z](?:[\w&-]|\.(?=\w))*(?:['’](?!s\b)\w+)?)"
+)
+_GAP = r"[^\S\n]+"  # a name ends with its line: what is shown one below the other is apart
+_NAME = re.compile(
+    rf"(?<![\w'’]){_CAPITAL}(?:(?:{_GAP}(?:of|de|van|von|der|la|le|du|del|the|for|&))*{_GAP}(?:{_CAPITAL}|\d+\b))*"
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(]\s*)$")
+_HEADING = re.compile(r"\s*(?P<first>[\"'“‘]?[A-Z0-9]\S*)(?:\s+\S+){0,13}(?<![?!.])(?:\.\.\.)?\s*")
 
 
 def as_messages(history: Iterable[Any] | None) -> list[Message]:
@@ -78,8 +86,7 @@ def last_answer(history: Sequence[Message]) -> tuple[str, int]:
 def last_turns(history: Sequence[Message], count: int) -> range:
     """Return the indexes of the messages of the last `count` turns.
 
-    With alternating roles these are the last `count * 2` messages. Messages before the first user message are a
-    turn of their own. A last user message without an answer is recalled too and uses up no turn.
+    Messages before the first user message are a turn; a last one without an answer is recalled too and uses up none.
     """
     remaining = count + bool(history and history[-1].role == "user")
     for index in range(len(history) - 1, -1, -1):
@@ -97,10 +104,8 @@ def transcript(history: Sequence[Message], indexes: Iterable[int], language: Lan
     return "\n".join(f"{labels.get(role, role)}: {text}" for role, text in said if text) or None
 
 
-CLEAR_OVERLAP = 0.3
-"""Share of a topic's tokens that a turn must hold to count as being about it."""
-LONGEST_TEXT = 20_000
-"""Characters of a message that are compared with a topic."""
+CLEAR_OVERLAP = 0.3  # share of a topic's tokens that a turn must hold to count as being about it
+LONGEST_TEXT = 20_000  # characters of a message that are compared with a topic
 
 
 @cache
@@ -140,3 +145,60 @@ def answering(question: str, answer: str) -> str:
 def named_words(text: str) -> str:
     """Return the words of an English text that name something; a Chinese text as it is."""
     return text if has_ideographs(text) else " ".join(word for word in text.split() if topic_tokens(word))
+
+
+class Name(NamedTuple):
+    """A name in a text."""
+
+    text: str
+    start: int
+    opening: bool  # a single word that may be capitalised only because it opens a sentence
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(load_table("english")[name])
+
+
+@lru_cache(maxsize=4096)
+def names_in(text: str) -> tuple[Name, ...]:
+    """Return the names of a text from left to right; one that merely opens a sentence is marked as `opening`."""
+    text, found = text[:LONGEST_WITH_NAMES], []
+    for match in _NAME.finditer(text):
+        words, start = match.group().split(" "), match.start()
+        opening = bool(_SENTENCE_START.search(text[max(0, start - 3) : start]))
+        while words and (_names_nothing(words[0]) or (words[0] == "A" and len(words) > 1 and not opening)):
+            start, opening = start + len(words.pop(0)) + 1, False
+        while words and (_names_nothing(words[-1]) or words[-1] == "&"):
+            del words[-1]
+        name = " ".join(words).rstrip(".,-&'’")
+        if len(name) > 1 and not name.isdecimal():
+            found.append(Name(name, start, opening and len(words) == 1))
+    return tuple(found)
+
+
+def sure_names(text: str) -> list[Name]:
+    """Return the names of a text but for those that may be capitalised only as the first word of a sentence."""
+    return [name for name in names_in(text) if not name.opening]
+
+
+def _names_nothing(word: str) -> bool:
+    bare = word.lower().strip(".,").replace("’", "'")
+    forms = {bare, bare.split("'")[0]}
+    return not (forms.isdisjoint(_words("not_names")) and forms.isdisjoint(function_words()))
+
+
+@lru_cache(maxsize=8192)
+def looks_like_person(name: str) -> bool:
+    """Return whether a name has the shape of a person's: up to five capitalised words, none of a thing."""
+    words = name.replace(".", " ").split()
+    if not 1 <= len(words) <= 5 or any(c.isdigit() for c in name) or name.isupper() or not words[-1][:1].isupper():
+        return False
+    return "(" not in name and _words("things").isdisjoint(word.lower().strip("'\"),") for word in words)
+
+
+@lru_cache(maxsize=4096)
+def is_heading(text: str) -> bool:
+    """Return whether a message merely names a topic, as a title does ("Ada Lovelace")."""
+    title = _HEADING.fullmatch(text)
+    return title is not None and title["first"].lower() not in _words("openers")

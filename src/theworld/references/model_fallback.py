@@ -20,8 +20,7 @@ from theworld.text import detect_language
 LLMResolver = Callable[[str, Sequence[Message]], Any]
 """(query, history) -> a ResolvedReference, a mapping of its fields (`reference_type` or `type`, `scope`, ...), the same
 as JSON text, fenced or broken too, or None; or an awaitable of one of these."""
-LONGEST_CONVERSATION = 6_000
-"""Characters of the conversation that a model is shown, the last ones."""
+LONGEST_CONVERSATION = 6_000  # characters of the conversation that a model is shown, the last ones
 
 
 def ask_model(

@@ -13,8 +13,7 @@ from theworld.text import Language
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import read_numeral
 
-LONGEST_QUOTE = 72
-"""Characters of a message that are shown."""
+LONGEST_QUOTE = 72  # characters of a message that are shown
 _QUESTIONS: dict[Language, str] = {
     "zh": "“{keyword}”指的是哪一个？请回复编号或名称：",
     "en": "What does “{keyword}” refer to? Reply with a number or a name:",

@@ -1,7 +1,6 @@
-"""Which words of the conversation answer a question about the conversation itself: what was said, what was asked.
+"""Which words of the conversation answer a question about it: of the turn that shares most with the question.
 
-The turn quoted is the one whose question and answer share most with the question; of the user's own questions the one
-that an ordinal counts ("my first question"), else the one that shares most, else the last.
+Of several the last one; of the user's own questions the one that an ordinal counts ("my first question").
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from theworld.references.config import load_table
 from theworld.references.context import RANKS
 from theworld.references.detection import Span
-from theworld.references.history import overlap, text_of, topic_tokens
+from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
 from theworld.state import Message, ReferenceType, ResolvedReference
 from theworld.text import fold, split_sentences
 from theworld.text.folding import fold_in_place
@@ -23,10 +22,9 @@ from theworld.text.language import CJK_RANGES
 _BETWEEN = r"[^。！？.!?]{0,60}?"
 _POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
 _ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth)\b|(?<=第)[一二三四五]|最初|最早|一开始|最开始")
-_COUNTED = re.compile("my [a-z]+ question|第[一二三四五]个问题")
+_ROLES = ("user", "assistant")
 MOST_SENTENCES = 3
-LONGEST_LIST = 600
-"""Characters of a list that are quoted."""
+LONGEST_LIST = 600  # characters of a list that are quoted
 
 
 class Quote(NamedTuple):
@@ -36,6 +34,7 @@ class Quote(NamedTuple):
     turn: int
     start: int
     end: int
+    clear: bool = True  # whether it holds what the question names, or this names nothing
 
 
 @cache
@@ -59,7 +58,7 @@ def chat_question(folded: str) -> Span | None:
 
 def asks_what_was_said(question: str, reference: ResolvedReference) -> bool:
     """Return True for a question that refers to the conversation and asks for words of it."""
-    if reference.reference_type not in _POINTING:
+    if reference.reference_type not in _POINTING or reference.metadata.get("kind") in {"pronoun", "continuation"}:
         return False
     folded = fold_in_place(question)
     return chat_question(folded) is not None or _asks("pointing").search(fold(question)) is not None
@@ -70,28 +69,29 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
 
     Where the reference came from a kept stance alone, that stance is the quote.
     """
-    folded = fold_in_place(question)
-    asked = [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
+    folded, wanted = fold_in_place(question), topic_tokens(question)
+    asked, answers = ([i for i, m in enumerate(history) if m.role == role and text_of(m).strip()] for role in _ROLES)
     ordinal = _ORDINAL.search(folded)
-    rank = RANKS[ordinal.group()] if ordinal else len(asked)
+    rank, word = (RANKS[ordinal.group()], ordinal.group()) if ordinal else (len(asked), "")
+    own = f"my {word} question" in folded or f"第{word}个问题" in folded
     counted = asked[rank] if rank < len(asked) else None
     if _asks("asked").search(folded):
         if asked and not ordinal:
             wanted = topic_tokens(_asks("asked").sub(" ", folded))
-            counted = max(asked, key=lambda i: (overlap(wanted, text_of(history[i])), i))
+            share, counted = max((overlap(wanted, text_of(history[i])), i) for i in asked)
+            counted = counted if share or not wanted else None
         return None if counted is None else _quoted(history, counted)
-    if not _COUNTED.search(folded):
-        counted = None
-    turns = [i for i in reference.source_turns if 0 <= i < len(history) and history[i].role == "assistant"]
-    turns = [i for i in turns if counted is not None and i == counted + 1] or turns
-    wanted = topic_tokens(question)
-    said = {i: overlap(wanted, text_of(history[i])) for i in turns if text_of(history[i]).strip()}
-    if said:
-        for i in said:  # the question before an answer counts half
-            said[i] += overlap(wanted, text_of(history[i - 1])) / 2 if i and history[i - 1].role == "user" else 0
-        turn = max(said, key=lambda i: (said[i], i))
-        unsaid = not said[turn] and counted is None and reference.metadata.get("kind") == "history"
-        return None if unsaid else _quoted(history, turn)
+    # The question before an answer counts half.
+    shared = [overlap(wanted, text_of(message)) for message in history]
+    said = {i: shared[i] + (shared[i - 1] / 2 if i - 1 in asked else 0) for i in answers}
+    recalled = said.keys() & set(reference.source_turns)
+    if recalled:
+        # "Just now" may be longer ago than what it recalls where only that has the words.
+        turn = max(said, key=lambda i: (said[i], i in recalled, i))
+        if counted is not None and counted + 1 in said and (own or not said[turn]):
+            return _quoted(history, counted + 1)
+        unsaid = wanted and not said[turn] and reference.reference_type is not ReferenceType.STANCE
+        return None if unsaid else _quoted(history, turn)._replace(clear=not wanted or said[turn] >= CLEAR_OVERLAP)
     if reference.reference_type is ReferenceType.STANCE and reference.resolved_content:
         return Quote(reference.resolved_content, -1, 0, len(reference.resolved_content))
     return None

@@ -1,17 +1,23 @@
-"""Which messages a reference points at, scope by scope (specification 3.3), narrowed by the topic named with it."""
+"""Which messages a reference points at, scope by scope (specification 3.3), narrowed by the topic named with it.
+
+Stances of the assistant are found in its messages, kept as a cache, and looked up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
-from itertools import accumulate
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
-from theworld.references.config import LanguageCode, ReferenceResolverConfig
-from theworld.references.detection import said_within
+from theworld.references.chinese_topics import topic_in
+from theworld.references.config import LanguageCode, ReferenceResolverConfig, load_table
+from theworld.references.detection import any_phrase, in_zone, said_within
 from theworld.references.history import (
     CLEAR_OVERLAP,
+    as_messages,
     last_answer,
     last_turns,
     overlap,
@@ -19,12 +25,14 @@ from theworld.references.history import (
     topic_tokens,
     transcript,
 )
-from theworld.references.stances import cached_stance, last_stance
 from theworld.state import Message, ReferenceScope, ReferenceType
+from theworld.text import entity_key, split_sentences
 from theworld.text.calendar_units import Interval
+from theworld.text.folding import fold_in_place
 
-TOPIC_NEIGHBOURS = 2
-"""Messages taken before and after a labelled one."""
+MOST_STANCES = 100  # stances kept per thread; the oldest make room
+MOST_RANKED = 20  # stances of a history that are compared with the topic named, the latest
+TOPIC_NEIGHBOURS = 2  # messages taken before and after a labelled one
 
 
 class Found(NamedTuple):
@@ -123,3 +131,71 @@ class Conversation:
         text, index = last_answer(self.history)
         found = Found([index], text, "the last answer") if text else Found([], None, "no answer in the history")
         return found._replace(reason=prefix + found.reason)
+
+
+@lru_cache(maxsize=4096)
+def is_stance(text: str) -> bool:
+    """Return whether a text states an opinion or advice ("我建议", "I think")."""
+    return any_phrase("stances").search(fold_in_place(text)) is not None
+
+
+def extract_stances(
+    history: Iterable[Any], known: Mapping[str, Mapping[str, str]] | None = None, *, now: datetime | None = None
+) -> dict[str, dict[str, str]]:
+    """Return `known` plus the stances in the assistant's messages: key -> {topic, stance, updated_at}.
+
+    The key is the identity of the topic: a newer stance replaces the older one. `updated_at` is ISO 8601 in UTC: the
+    message's timestamp, else `now` for one not known before (later ones are later), else empty.
+    """
+    stances = {key: dict(value) for key, value in (known or {}).items()}
+    messages = as_messages(history)
+    for index, message in enumerate(messages):
+        stated = split_sentences(text_of(message)) if message.role == "assistant" else []
+        for sentence in (sentence.text for sentence in stated if is_stance(sentence.text)):
+            before = (m for m in messages[max(0, index - 3) : index][::-1] if m.role == "user")
+            asked = next(before, Message("user", ""))
+            topic = message.topic or asked.topic or topic_in(text_of(asked)) or topic_in(sentence)
+            key = entity_key(topic) or f"stance-{index}"
+            kept = stances.pop(key, {})
+            said = message.timestamp or (now and now + timedelta(microseconds=index))
+            at = "" if said is None else in_zone(said, UTC).isoformat()
+            if message.timestamp is None and kept.get("stance") == sentence:
+                at = kept.get("updated_at", "")
+            stances[key] = {"topic": topic, "stance": sentence, "updated_at": at}
+    return dict(list(stances.items())[-MOST_STANCES:])
+
+
+def cached_stance(cache_: Mapping[str, Any] | None, topic: str, language: LanguageCode) -> tuple[str, str] | None:
+    """Return the cache's best stance, with its topic as the language labels it and by itself; None where there is none.
+
+    One on the topic named in the query comes first, then the latest; ties go to the first.
+    """
+    entries = [entry for entry in (cache_ or {}).values() if isinstance(entry, Mapping) and entry.get("stance")]
+    if not entries:
+        return None
+    wanted = topic_tokens(topic)
+    best = max(entries, key=lambda e: (overlap(wanted, f"{e.get('topic') or ''} {e['stance']}"), _moment(e)))
+    subject, stance = str(best.get("topic") or "").strip(), str(best["stance"])
+    template: str = load_table("language")["labels"][language]["stance"] if subject else "{stance}"
+    return template.replace("{topic}", subject).replace("{stance}", stance), stance
+
+
+def _moment(entry: Mapping[str, Any]) -> tuple[int, float, str]:
+    """Return a key that sorts moments and numbers by time, and other texts before them."""
+    value = entry.get("updated_at")
+    if type(value) in {int, float}:
+        return 1, float(value or 0), ""
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        return 0, 0.0, value if isinstance(value, str) else ""
+    return 1, in_zone(moment, UTC).timestamp(), ""
+
+
+def last_stance(history: Sequence[Message], topic: str) -> int | None:
+    """Return the index of the assistant's latest message that states a stance, on the topic named where one does."""
+    places = range(len(history) - 1, -1, -1)
+    stated = (i for i in places if history[i].role == "assistant" and is_stance(text_of(history[i])))
+    wanted = topic_tokens(topic)
+    ranked = islice(stated, MOST_RANKED if wanted else 1)
+    return max(ranked, key=lambda index: overlap(wanted, text_of(history[index])), default=None)

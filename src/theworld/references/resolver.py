@@ -14,13 +14,12 @@ from theworld.errors import ReferenceConfigError
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
-from theworld.references.context import FollowUp, Standalone, is_small_talk, with_context
-from theworld.references.detection import Detected, find_references, named_topic, order_references
+from theworld.references.context import ITEM, FollowUp, Standalone, is_small_talk, with_context
+from theworld.references.detection import Detected, Span, find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import CORRECTED, corrected, topic_change
-from theworld.references.history import as_messages, text_of, topic_tokens
+from theworld.references.history import as_messages, sure_names, text_of, topic_tokens
 from theworld.references.model_fallback import LLMResolver, ask_model
-from theworld.references.names import sure_names
 from theworld.references.quoting import chat_question
 from theworld.references.recall import Conversation, recall_turns
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
@@ -31,10 +30,8 @@ from theworld.text.language import has_ideographs
 _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}
 _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}
 """The specification's newer names of two settings."""
-DEEPEST = 3
-"""Follow-ups on follow-ups that are traced back."""
-LONGEST_DEPENDENT = 300
-"""Characters; a longer query says itself what it is about."""
+DEEPEST = 3  # follow-ups on follow-ups that are traced back
+LONGEST_DEPENDENT = 300  # characters; a longer query says itself what it is about
 
 
 class ReferenceResolver:
@@ -113,7 +110,9 @@ class ReferenceResolver:
     def _detect(self, query: str, now: datetime, conversation: Conversation, alone: Standalone) -> list[Detected]:
         folded = fold_in_place(query)
         found = find_references(folded, self.config, now, conversation.history, conversation.zone)
-        if conversation.history and (span := chat_question(folded)):
+        item = alone.references[0].span if alone.reason == ITEM else Span(0, 0, "")  # "the second one you named"
+        rest = folded[: item.start].ljust(item.end) + folded[item.end :]
+        if conversation.history and (span := chat_question(rest if topic_tokens(rest) else folded)):
             found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
         return order_references([*found, *alone.references])
 
@@ -183,23 +182,18 @@ def _match(
     query: str, item: Detected, found: Sequence[Detected], conversation: Conversation, alone: Standalone
 ) -> ReferenceMatch:
     if item.kind in {"continuation", "pronoun"} and alone.sources:
-        turns = conversation.show(alone.sources, alone.reason)
+        turns, content, reason = conversation.show(alone.sources, alone.reason)
     else:
         topic = "" if item.kind == "history" else named_topic(query, item, found)
-        turns = conversation.find(item.reference_type, item.scope, topic, item.interval)
+        turns, content, reason = conversation.find(item.reference_type, item.scope, topic, item.interval)
     start, end, keyword = item.span
-    return ReferenceMatch(
-        keyword, (start, end), item.reference_type, item.scope, tuple(turns.turns), turns.content, turns.reason
-    )
+    return ReferenceMatch(keyword, (start, end), item.reference_type, item.scope, tuple(turns), content, reason)
 
 
 def _standalone(
     query: str, history: Sequence[Message], language: LanguageCode, antecedent: str | None = None, depth: int = 0
 ) -> Standalone:
-    """Return the query rewritten with its antecedents, or as it is (`query` None) where it depends on nothing.
-
-    `antecedent` overrides the choice among equally good antecedents.
-    """
+    """Return the query rewritten with its antecedents, or with the one chosen; `query` is None where it needs none."""
     if (start := topic_change(query)) is not None:
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
     if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
@@ -217,8 +211,7 @@ def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
 def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
     """Return the query with what its primary reference points at, None where it needs nothing or nothing is known.
 
-    A correction gets the question that was answered wrongly, a reference to a stance the stance, any other the topic of
-    its turns; only a query that names no topic of its own gets one.
+    A correction gets the question that was answered wrongly; a query without a topic the stance, or its turns' topic.
     """
     primary, rest = matches[0], query
     if primary.reference_type is ReferenceType.CORRECTION:
@@ -235,7 +228,6 @@ def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence
 
 
 def _language_code(language: str) -> LanguageCode | None:
-    """Return the code of a language, None for `auto`."""
     if language not in tuple(_CODES):
         remedy = "It must be one of cn, zh, en, auto."
         raise ReferenceConfigError(f"{language!r} is unknown", where="language", remedy=remedy)
