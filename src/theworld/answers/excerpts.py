@@ -20,8 +20,9 @@ from theworld.text import last_break, split_sentences
 from theworld.text.layout import FENCE, announces
 
 Note = Candidate | StoredNote
-Cover = Callable[[Note, Sequence[tuple[int, int]]], Sequence[float]]
-"""A note and (start, end) of pieces of its text to the share of the question that each covers, or [] if not known."""
+Cover = Callable[[Note, Sequence[tuple[int, int]], str], Sequence[float]]
+"""A note, (start, end) of pieces of its text, and what is shown already, to the share that each piece covers of what
+the question asks beyond that; [] if not known."""
 FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
@@ -42,9 +43,9 @@ class QuestionCoverage:
     """How many things the question asks, each of which gets as much room."""
 
     def of(self, note: Note, pieces: Sequence[tuple[int, int]], shown: str) -> list[float]:
-        """Return the share of the question in each piece; words shown before count less."""
+        """Return the share of the question in each piece; what is shown already counts less."""
         said = [self.words.covered(note.text[start:end], shown) for start, end in pieces]
-        meant = self.meant(note, pieces) if self.meant else ()
+        meant = self.meant(note, pieces, shown) if self.meant else ()
         return [(one + other) / 2 for one, other in zip(said, meant, strict=True)] if meant else said
 
 
