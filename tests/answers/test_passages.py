@@ -103,7 +103,8 @@ def test_two_things_asked_have_half_of_the_room_each() -> None:
 def test_a_piece_may_say_it_in_other_words() -> None:
     document = Document((LEAVE, "Sick leave ends.\n\nA child is born: twelve weeks.\n\nOther leave."))
 
-    def meant(note: Candidate, pieces: Sequence[tuple[int, int]]) -> list[float]:
+    def meant(note: Candidate, pieces: Sequence[tuple[int, int]], already: str) -> list[float]:
+        assert already == ""
         return [float("born" in note.text[start:end]) for start, end in pieces]
 
     asked = "How long is parental leave?", document.candidates(0), document

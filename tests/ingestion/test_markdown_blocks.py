@@ -136,6 +136,7 @@ def test_from_a_place_on_and_with_any_line_ends() -> None:
 
 def test_a_heading_without_its_markup() -> None:
     assert plain_heading("The *first* `x_y` [link](http://a.b/c) ![image](d.png) {#id}") == "The first x_y link image"
+    assert plain_heading("A _stressed_ **_word_**, a_b_c, __init__, _x") == "A stressed word, a_b_c, __init__, _x"
     assert plain_heading("[Draft] The array (``[]``) of [`x[0]`](y)") == "[Draft] The array ([]) of x[0]"
 
 

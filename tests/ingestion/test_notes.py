@@ -166,6 +166,26 @@ SHAPES = [
         [((), "paragraph", 81), ((), "code", 67)],
     ),
     ("a heading alone", "# Head", [(("Head",), "heading", 6)]),
+    (
+        "a remainder goes with its neighbour, even beyond the limit",
+        f"# Head\n\n{SENTENCE * 2}\n\n{SENTENCE}End.\n\nSo.\n\n# Other\n\nA word.",
+        [(("Head",), "paragraph", 89), (("Head",), "paragraph", 50), (("Other",), "paragraph", 16)],
+    ),
+    (
+        "what is left of a section is not joined with another one",
+        f"# Head\n\n{SENTENCE * 2}\n\n{SENTENCE}End.\n\n# Other\n\nA word.",
+        [(("Head",), "paragraph", 89), (("Head",), "paragraph", 45), (("Other",), "paragraph", 16)],
+    ),
+    (
+        "but with one inside it",
+        f"# Head\n\n{SENTENCE * 2}\n\n{SENTENCE}End.\n\n## Below\n\nA word.",
+        [(("Head",), "paragraph", 89), (("Head",), "paragraph", 64)],
+    ),
+    (
+        "a table stays with what stands above it",
+        f"{SENTENCE * 2}\n\nIn the chart.\n\n| a | b |\n|---|---|\n| row | 1 |\n| row | 2 |\n| row | 3 |",
+        [((), "paragraph", 81), ((), "section", 70)],
+    ),
 ]
 
 
@@ -222,6 +242,19 @@ def test_pieces_of_code_keep_their_indentation() -> None:
     notes = of_markdown("```xml\n<a>\n" + "  <b>\n    some text\n\n  </b>\n" * 12 + "</a>\n```")
     assert len(notes) > 2
     assert {note.text.partition("\n")[0] for note in notes[1:]} <= {"  <b>", "    some text", "  </b>"}
+
+
+def test_no_fence_stands_alone_and_pieces_of_code_within_a_list_open_with_theirs() -> None:
+    for indent in ("", "  "):
+        lines = "".join(f"{indent}line of code {n}\n" for n in range(40))
+        code = f"{indent}```sh\n{lines}{indent}```"
+        notes = of_markdown(f"Do so:\n\n{'- so' if indent else ''}\n\n{code}\n\n{indent}{SENTENCE * 3}")
+        assert len(notes) > 4
+        assert not [note.text for note in notes if note.text.strip().split("\n")[-1].strip() == "```sh"]
+        assert not [note.text for note in notes if note.text.strip().split("\n")[0] == "```"]
+        inside = [note for note in notes if note.text.lstrip().startswith("line")]
+        assert inside
+        assert all(note.lead.endswith("```sh") for note in inside)
 
 
 def test_passage_stays_whole_up_to_twice_the_limit() -> None:

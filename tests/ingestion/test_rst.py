@@ -11,7 +11,10 @@ import yaml
 from docutils.parsers.rst import directives, roles
 from docutils.parsers.rst.directives.admonitions import Note
 
+from theworld.ingestion.plan import read_file
 from theworld.ingestion.readers import SourceDocument, read_source
+from theworld.ingestion.sources import find_sources
+from theworld.settings import NoteSettings
 
 CASES = yaml.safe_load(Path(__file__).with_name("rst.yaml").read_text("utf-8"))
 
@@ -63,6 +66,42 @@ def test_files_inside_the_folder_are_included(tmp_path: Path) -> None:
     assert read(path, tmp_path).text == (
         "From b, `x`.\n\nInside.\n\n```python\n2\n3\n```\n\n| k | v |\n| --- | --- |\n| 1 | 2 |\n"
     )
+
+
+def test_labels_of_other_files_show_their_headings(tmp_path: Path) -> None:
+    given = "See :ref:`one`, :ref:`Two Words`, :ref:`three`, :ref:`nowhere-else` and :ref:`so <one>`.\n"
+    other = (
+        ".. _one:\n.. _`two words`:\n\n====================\nThe :ref:`first <x>`\n====================\n\n"
+        ".. _three:\n\nJust text.\n"
+    )
+    written(tmp_path, a_rst=given, part__b_rst=other)
+    (file, _) = find_sources([tmp_path]).files
+    ((document, _),) = read_file(file, NoteSettings())  # type: ignore[misc]
+    assert document.text == "See The first, The first, three, nowhere else and so.\n"
+    (alone,) = find_sources([tmp_path / "a.rst"]).files
+    ((document, _),) = read_file(alone, NoteSettings())  # type: ignore[misc]
+    assert document.text.startswith("See one,"), "beside a file that is given alone nothing is looked for"
+
+
+INCLUDED = [
+    ("what is included whole is no document", {"a_rst": "b.txt", "b.txt": "", "c.txt": ""}, ["a.rst", "c.txt"]),
+    ("through another one", {"a_rst": "p/b_rst", "p__b_rst": "/c.txt", "c.txt": ""}, ["a.rst"]),
+    ("a part of it", {"a_rst": "b.txt\n   :start-after: x", "b.txt": ""}, ["a.rst", "b.txt"]),
+    ("a circle", {"a_rst": "b_rst", "b_rst": "a_rst"}, ["a.rst", "b.rst"]),
+    ("itself", {"a_rst": "a_rst"}, ["a.rst"]),
+    ("one outside", {"a_rst": "../b.txt"}, ["a.rst"]),
+]
+
+
+@pytest.mark.parametrize(("name", "includes", "documents"), INCLUDED, ids=[case[0] for case in INCLUDED])
+def test_included_files(name: str, includes: dict[str, str], documents: list[str], tmp_path: Path) -> None:
+    texts = {
+        path: f"W\n\n.. include:: {one.replace('_rst', '.rst')}\n" if one else "W\n" for path, one in includes.items()
+    }
+    written(tmp_path, **texts)
+    found = find_sources([tmp_path])
+    assert [file.id for file in found.files] == documents
+    assert found.skipped.total() == len(found.included) == len(includes) - len(documents)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,20 @@ def test_what_holds_text_is_read(folder: Path, name: str, content: bytes, is_rea
     assert ([file.id for file in found.files], found.skipped.total()) == (([name], 0) if is_read else ([], 1))
 
 
+def test_generated_scripts_and_style_sheets_are_passed_over(folder: Path) -> None:
+    for name, line in {
+        "a.js": "go();\n",
+        "b.js": "go();" * 100,
+        "c.css": "p{}" * 200 + "\n",
+        "d.css": "p {}\n",
+    }.items():
+        (folder / name).write_text(line * 9)
+    found = find_sources([folder])
+    assert [file.id for file in found.files] == ["a.js", "d.css"]
+    assert found.skipped == {".js (generated)": 1, ".css (generated)": 1}
+    assert len(find_sources([folder / "b.js"]).files) == 1, "given by its name, it is read"
+
+
 def test_installed_packages_are_passed_over(folder: Path) -> None:
     touch(folder / "node_modules/a/README.md")
     assert find_sources([folder]).skipped == {"node_modules/": 1}

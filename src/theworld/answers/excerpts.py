@@ -17,7 +17,7 @@ from theworld.questions.words import QuestionWords
 from theworld.state import Candidate
 from theworld.stores.records import StoredNote
 from theworld.text import last_break, split_sentences
-from theworld.text.layout import FENCE, announces
+from theworld.text.layout import FENCE, announces, open_fence
 
 Note = Candidate | StoredNote
 Cover = Callable[[Note, Sequence[tuple[int, int]], str], Sequence[float]]
@@ -28,6 +28,7 @@ FENCES = 20
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
 _ITEM = re.compile(r"[ \t]*(?:[-*+•|]|\d{1,3}[.)、）])")
+_WORD = re.compile(r"\w")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -65,7 +66,7 @@ def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, s
 
     Where it begins inside a code block or a table, the line that opens the block or the table's header is repeated.
     """
-    if led := _open_fence(lead):
+    if led := open_fence(lead):
         lead = lead.removesuffix(led).rstrip()
     start, end, cut = _best_run(note, coverage, room, shown)
     opening = _opening(note, start)
@@ -73,7 +74,7 @@ def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, s
         start, end, cut = _best_run(note, coverage, max(room - len(opening) - FENCES, 1), shown)
         opening = _opening(note, start)
     text = note.text[start:end].rstrip()
-    if last_opening := _open_fence(f"{opening}\n{text}"):
+    if last_opening := open_fence(f"{opening}\n{text}"):
         text = text.removesuffix(last_opening).rstrip() or text
     return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))), cut)
 
@@ -83,10 +84,11 @@ def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: str) -> 
 
     The last of them announces nothing: what is announced says it, whatever words it has.
     """
-    units = _units(note.text, room, inside_code=bool(_open_fence(note.lead)))
+    units = _units(note.text, room, open_fence(note.lead))
     covered = coverage.of(note, units, shown)
     leads = [_leads(note, units, i) for i in range(len(units))]
-    best = max(range(len(units)), key=lambda i: (leads[i] != "table", covered[i], -i))
+    said = [_WORD.search(note.text, *unit) is not None for unit in units]
+    best = max(range(len(units)), key=lambda i: (leads[i] != "table", said[i], covered[i], -i))
     first = last = best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
@@ -109,14 +111,14 @@ def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", 
     unit, after = note.text[slice(*units[i])], note.text[slice(*units[i + 1])] if i + 1 < len(units) else ""
     if _RULE.fullmatch(unit.rstrip()) or _RULE.fullmatch(after.rstrip()):
         return "table"
-    inside = _open_fence(f"{note.lead}\n{note.text[: units[i][0]]}")
-    opens = not inside and (FENCE.match(after) is not None or unit.strip() == _open_fence(unit) != "")
+    inside = open_fence(f"{note.lead}\n{note.text[: units[i][0]]}")
+    opens = not inside and (FENCE.match(after) is not None or unit.strip() == open_fence(unit) != "")
     return "text" if opens or announces(unit) else ""
 
 
 def _opening(note: Note, start: int) -> str:
     """Return what opens the code block or table within which a piece of a note begins; "" for any other piece."""
-    if fence := _open_fence(f"{note.lead}\n{note.text[:start]}"):
+    if fence := open_fence(f"{note.lead}\n{note.text[:start]}"):
         return fence
     above = list(takewhile(is_row, reversed(note.text[:start].splitlines()))) if is_row(note.text[start:]) else []
     return "\n".join(above[:-3:-1]) if len(above) > 1 and _RULE.fullmatch(above[-2]) else ""
@@ -127,23 +129,14 @@ def is_row(line: str) -> bool:
     return line.lstrip().startswith("|")
 
 
-def _open_fence(text: str) -> str:
-    """Return the line that opens the code block in which a text ends, without line ends; "" where it ends in none."""
-    opening = ""
-    for line in text.splitlines():
-        if FENCE.match(line):
-            opening = "" if opening else line.rstrip()
-    return opening
-
-
-def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
+def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
     """Return (start, end) of a text's paragraphs, code whole.
 
     Of what does not fit, lines of code, items and rows, and the sentences of those that do not fit either.
     """
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     paragraphs: list[list[tuple[int, int]]] = [[]]
-    fenced = inside_code
+    fenced = bool(opened)
     for start, end in lines:
         line = text[start:end]
         fenced ^= bool(FENCE.match(line))
@@ -154,13 +147,27 @@ def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
     units: list[tuple[int, int]] = []
     for paragraph in filter(None, paragraphs):
         whole = (paragraph[0][0], paragraph[-1][1])
-        coded = FENCE.search(text[slice(*whole)]) is not None or _open_fence(text[: whole[0]]) != ""
+        coded = FENCE.search(text[slice(*whole)]) is not None or open_fence(f"{opened}\n{text[: whole[0]]}") != ""
         for start, end in [whole] if whole[1] - whole[0] <= room else paragraph if coded else _items(text, paragraph):
             sentences = split_sentences(text[start:end]) if end - start > room else []
             for left, right in [(start + one.start, start + one.end) for one in sentences] or [(start, end)]:
                 inside = [line for line in lines if left <= line[0] and line[1] <= right]
                 units += inside if right - left > room and inside else [(left, right)]
-    return units or [(0, len(text))]
+    return _with_words(text, units) or [(0, len(text))]
+
+
+def _with_words(text: str, units: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return units with those that hold no word (the end of a row, a line drawn between rows) joined to the one before.
+
+    Not so the rule below a table's header and the lines around code, nor with them.
+    """
+    joined: list[tuple[int, int]] = []
+    for start, end in units:
+        said = joined and not FENCE.match(text, *joined[-1]) and _WORD.search(text, *joined[-1])
+        mere = not _WORD.search(text, start, end) and not _RULE.fullmatch(text[start:end].rstrip())
+        with_it = said and mere and not FENCE.match(text, start, end)
+        joined[-1:] = [(joined[-1][0], end)] if with_it else [*joined[-1:], (start, end)]
+    return joined
 
 
 def _items(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

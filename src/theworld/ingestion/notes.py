@@ -4,8 +4,9 @@
    that introduces it (a *group*). A block above the limit is divided at its parts (items, rows, lines, sentences), and
    its lead (a table's header, the introduction) goes with every piece that does not hold it itself.
 2. The groups of a section make one note while they fit the limit of their language.
-3. Small neighbouring notes of one document are joined, headings inside: a note of a few words says little by itself.
-   Their section is what their paths have in common.
+3. A few words go with their neighbour in the section or in one inside it, even beyond the limit.
+4. Small neighbouring sections of one document are joined, headings inside: a note of a few words says little by itself.
+   Their section is what their paths have in common. The end of a divided section does not leave it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, last_break, split_sentences
 from theworld.text.language import MIXED_SHARE
-from theworld.text.layout import FENCE, announces
+from theworld.text.layout import FENCE, announces, open_fence
 
 JOINED: Mapping[Language, int] = {"en": 600, "zh": 450}
 """Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""
+LEAST = 6
+"""A note of less than this part of the limit says too little by itself: it would be found for its shortness."""
 LONGEST_HEADING = 200
-"""A heading stays with its block even where both exceed the limit by this many characters."""
+"""A heading, or a few words, stay with their block even where both exceed the limit by this many characters."""
 LONGEST_LEAD = 400
 """Characters of a lead; of a longer one, its end is kept for an introduction, its beginning for a table."""
 PASSAGE_FACTOR = 2
@@ -102,11 +105,19 @@ def iter_notes(
         alike = group.section == current.section and not group.heading and not group.lead
         return alike and _fits(text, current.start, group.end, limits)
 
+    def inside(current: _Group, group: _Group) -> bool:
+        return group.section[: len(current.section)] == current.section
+
+    def little(current: _Group, group: _Group) -> bool:
+        limit, both = _limit(text[current.start : group.end], limits), group.end - current.start
+        least = min(current.end - current.start, group.end - group.start)
+        return inside(current, group) and least < limit // LEAST and both <= limit + LONGEST_HEADING
+
     def small(current: _Group, group: _Group) -> bool:
-        return not group.lead and _fits(text, current.start, group.end, limits, JOINED)
+        return (current.heading or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
 
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
-    for group in _joined(_joined(groups, in_section), small):
+    for group in _joined(_joined(_joined(groups, in_section), little), small):
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
         begin, end = _trimmed(text, group.start, group.end, kind)
@@ -158,16 +169,20 @@ def _trimmed(text: str, start: int, end: int, kind: NoteKind = "paragraph") -> t
     return left, max(left, start + len(piece.rstrip()))
 
 
-def introduces(text: str, block: Block) -> bool:
-    """Return whether a paragraph belongs to the block after it: it ends with a colon or is a bold line, a title."""
-    return block.kind == "paragraph" and announces(text[block.start : block.end])
+def introduces(text: str, block: Block, after: Block) -> bool:
+    """Return whether a paragraph belongs to the block after it: it ends with a colon or is a bold line, a title.
+
+    What stands right above a table tells what the table shows, unless it is long.
+    """
+    above = after.kind == "table" and block.end - block.start <= LONGEST_LEAD
+    return block.kind == "paragraph" and (above or announces(text[block.start : block.end]))
 
 
 def _groups(text: str, blocks: Iterable[Block], limits: NoteSettings) -> Iterator[_Group]:
     """Yield what must stay together, or the pieces of a block that is too long."""
     held: list[Block] = []
     for block in blocks:
-        introduced = bool(held) and block.kind != "heading" and introduces(text, held[-1])
+        introduced = bool(held) and block.kind != "heading" and introduces(text, held[-1], block)
         if held and not (introduced or all(one.kind == "heading" for one in held)):
             yield from _fitting(text, held, limits)
             held = []
@@ -195,6 +210,8 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
 
 def _lead(text: str, block: Block, start: int) -> str:
     """Return what a piece of a block that begins at `start` needs and does not hold."""
+    if block.kind in {"list", "admonition"} and (fence := open_fence(text[block.start : start])):
+        return "\n".join(filter(None, (_lead(text, block, block.start), fence)))
     if block.lead is None or block.lead[0] >= start:
         return ""
     lead = text[block.lead[0] : min(block.lead[1], start)].rstrip()
@@ -256,27 +273,29 @@ def _smaller(text: str, part: tuple[int, int], room: int, kind: NoteKind) -> Ite
         return
     longest = room
     if kind in {"code", "table", "list"}:
-        spans = _lines(text, start, end, room, whole_code=kind == "list")
+        spans = _lines(text, start, end, room)
         longest = PASSAGE_FACTOR * room if kind == "table" else room
     else:
         spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
     for begin, right in spans:
         left = begin
-        while right - left > longest:  # a line or sentence above the limit
-            cut = last_break(text, left + room // 2, left + room)
+        while (rest := right - left) > longest:  # a line or sentence above the limit, cut evenly
+            size = -(-rest // -(-rest // room))
+            cut = last_break(text, left + size // 2, left + size)
             yield left, cut
             left = _trimmed(text, cut, right)[0]
         if text[left:right].strip():
             yield left, right
 
 
-def _lines(text: str, start: int, end: int, room: int, *, whole_code: bool) -> list[tuple[int, int]]:
-    """Return the lines of text[start:end]; the code blocks among them whole, where they fit."""
+def _lines(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:
+    """Return the lines of text[start:end]; the code blocks among them whole, where they fit, else no fence alone."""
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text, start, end)]
-    fences = [i for i, line in enumerate(lines) if whole_code and FENCE.match(text[slice(*line)])]
+    fences = [i for i, line in enumerate(lines) if FENCE.match(text[slice(*line)])]
     for opening, closing in reversed(list(zip(fences[::2], fences[1::2], strict=False))):
-        if lines[closing][1] - lines[opening][0] <= room:
-            lines[opening : closing + 1] = [(lines[opening][0], lines[closing][1])]
+        whole = lines[closing][1] - lines[opening][0] <= room
+        for first, last in [(opening, closing)] if whole else [(closing - 1, closing), (opening, opening + 1)]:
+            lines[first : last + 1] = [(lines[first][0], lines[last][1])]
     return lines
 
 

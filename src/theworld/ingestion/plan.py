@@ -17,7 +17,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import StoredNote, content_hash
 from theworld.text import Language, without_qualifier
 
-PROCESSING = "notes-9"
+PROCESSING = "notes-10"
 """Changes whenever the same text would be processed in another way, so that everything is made anew. Hashes begin with
 it: what was made by an earlier version is known by that."""
 
@@ -33,7 +33,7 @@ def read_file(file: SourceFile, limits: NoteSettings) -> Iterator[Reading]:
     source = str(file.path)
     try:
         with file.local_copy() as (path, root):
-            for found in read_source(path, root):
+            for found in read_source(path, root, file.walked):
                 if isinstance(found, FailedSource):
                     yield replace(found, path=found.path.replace(str(path), source))
                 else:
@@ -94,6 +94,7 @@ class Plan:
         """Take in what was read of each source, in order."""
         for failure in sources.failed:
             self._fail(failure)
+        self._complete |= sources.included
         sizes = [file.size for file in sources.files]
         progress.start("read", sum(sizes))
         for file, size, found in zip(sources.files, sizes, readings, strict=True):

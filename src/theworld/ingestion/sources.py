@@ -17,15 +17,17 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from time import time_ns
 
 from theworld.errors import IngestionError, SettingsError, StoreLockedError
 from theworld.extras import import_package, install_command
 from theworld.ingestion.readers import READERS
-from theworld.ingestion.readers.document import is_text
+from theworld.ingestion.readers.document import HEAD, is_text
+from theworld.ingestion.readers.rst_folder import included
 from theworld.ingestion.readers.tables import CORPUS
 from theworld.ingestion.report import FailedSource
 
@@ -36,6 +38,8 @@ NOT_DOCUMENTS = frozenset(
 """Endings of what is no document."""
 LOCK_FILES = frozenset({"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "packages.lock.json"})
 MINIFIED = (".min.js", ".min.css", ".min.mjs", ".bundle.js")
+MINIFIED_LINE = 200
+"""Bytes of a line; lines of a script that are longer on average were written by a program."""
 INSTALLED = frozenset({"node_modules", "site-packages", "__pycache__", "bower_components"})
 """Folders of what others wrote and a program put there."""
 
@@ -48,6 +52,8 @@ class SourceFile:
     """Absolute path as reached from its root (links kept)."""
     id: str
     """Path relative to the root, in POSIX form."""
+    walked: int = 0
+    """When its folder was walked, in nanoseconds; 0 for a file that was given by itself."""
 
     @property
     def size(self) -> int:
@@ -81,6 +87,9 @@ class Sources:
     skipped: Counter[str] = field(default_factory=Counter)
     """Files that are not read, counted by their ending (lower case, with the dot; "" for none), and folders of
     installed packages by their name with a slash."""
+    included: set[str] = field(default_factory=set)
+    """Paths of files that are parts of others."""
+    _walked: int = field(default_factory=time_ns)
     _seen: set[tuple[int, int]] = field(default_factory=set)
     """Device and inode of the files and folders met."""
 
@@ -97,7 +106,8 @@ class Sources:
         if identity is not None:
             self._seen.add(identity)
         if not entry.is_dir():
-            self.files.append(SourceFile(entry, entry.relative_to(root).as_posix() if entry != root else entry.name))
+            place = entry.relative_to(root).as_posix()
+            self.files.append(SourceFile(entry, *((entry.name, 0) if entry == root else (place, self._walked))))
             return
         try:
             inside = sorted(entry.iterdir(), key=lambda one: one.name)
@@ -108,6 +118,13 @@ class Sources:
             if not one.name.startswith(".") and self._is_readable(one):
                 self.walk(one, root)
 
+    def leave_included(self, root: Path) -> None:
+        """Leave out the files below a folder that RST files there include."""
+        parts = included([file.path for file in self.files if file.walked and file.path.is_relative_to(root)], root)
+        self.included |= set(map(str, parts))
+        self.skipped.update(f"{path.suffix.lower()} (included)" for path in parts)
+        self.files = [file for file in self.files if file.path not in parts]
+
     def _is_readable(self, entry: Path) -> bool:
         """Return whether a file holds text or a folder may; take in why not."""
         if not entry.name.isprintable():  # surrogates, which stand for bytes that are no text, are not either
@@ -117,6 +134,8 @@ class Sources:
             self.failed.append(FailedSource(str(entry), "this link leads nowhere"))
         elif entry.is_dir() and entry.name in INSTALLED:
             self.skipped[f"{entry.name}/"] += 1
+        elif is_generated(entry):
+            self.skipped[f"{entry.suffix.lower()} (generated)"] += 1
         elif entry.is_dir() or is_document(entry):
             return True
         else:
@@ -137,6 +156,15 @@ def is_document(path: Path) -> bool:
         if marks or (folder / CORPUS).exists():
             return False
     return ending in READERS or is_text(path)
+
+
+def is_generated(path: Path) -> bool:
+    """Return whether a script or style sheet was made for browsers only: a person breaks lines."""
+    head = b""
+    if path.suffix.lower() in {".js", ".mjs", ".css"} and path.is_file():
+        with suppress(OSError), path.open("rb") as file:
+            head = file.read(HEAD)
+    return len(head) > MINIFIED_LINE * (1 + head.count(b"\n"))
 
 
 def is_url(path: Path | str) -> bool:
@@ -172,6 +200,8 @@ def find_sources(paths: Sequence[Path]) -> Sources:
     found = Sources()
     for root in roots:
         found.walk(root, root)
+        if not is_url(root):
+            found.leave_included(root)
     return found
 
 

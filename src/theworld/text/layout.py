@@ -23,3 +23,12 @@ def announces(text: str) -> bool:
     """Return whether a text's last line belongs to what follows: a heading, a bold term, what ends with a colon."""
     line = text[text.rstrip().rfind("\n") + 1 :]
     return ends_with_colon(text) or _TERM.match(line) is not None or _HEADING.match(line) is not None
+
+
+def open_fence(text: str) -> str:
+    """Return the line that opens the code block in which a text ends, without line ends; "" where it ends in none."""
+    opening = ""
+    for line in text.splitlines():
+        if FENCE.match(line):
+            opening = "" if opening else line.rstrip()
+    return opening

@@ -7,17 +7,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import converted, html, markdown, notebook, source_code, tables
+from theworld.ingestion.readers import converted, html, markdown, notebook, rst_folder, source_code, tables
 from theworld.ingestion.readers.document import Reader, SourceDocument, is_text, needs_extra, read_plain
 from theworld.ingestion.report import FailedSource
 
 
-def _read_rst(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
+def _read_rst(path: Path, root: Path | None = None, walked: int = 0) -> Iterator[SourceDocument]:
     if find_spec("docutils") is None:
         raise needs_extra(path)
     from theworld.ingestion.readers.rst import read
 
-    return read(path, root)
+    return read(path, root, walked)
 
 
 _NEWER = {
@@ -37,17 +37,17 @@ _MODULES = (markdown, html, converted, notebook, tables, source_code)
 READERS: dict[str, Reader] = {
     **dict.fromkeys((".txt", ".text"), read_plain),
     **{extension: module.read for module in _MODULES for extension in module.EXTENSIONS},
-    **dict.fromkeys((".rst", ".rest"), _read_rst),
+    **dict.fromkeys(rst_folder.EXTENSIONS, _read_rst),
     **dict.fromkeys(_NEWER, _refuse),
     ".jsonl": tables.read_lines,
 }
 """Reader by file extension, lower case with the dot."""
 
 
-def read_source(path: Path, root: Path | None = None) -> Iterator[SourceDocument | FailedSource]:
+def read_source(path: Path, root: Path | None = None, walked: int = 0) -> Iterator[SourceDocument | FailedSource]:
     """Yield the documents of one file; raises IngestionError when the file as a whole cannot be read.
 
-    `root` is the ingested folder, of which a file may include others.
+    `root` is the ingested folder, of which a file may include others, and name their headings where it was `walked`.
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None and path.is_file() and not is_text(path):
@@ -56,7 +56,7 @@ def read_source(path: Path, root: Path | None = None) -> Iterator[SourceDocument
             where=str(path),
             remedy=f"Supported: any text, and {', '.join(sorted(READERS.keys() - _NEWER))}.",
         )
-    yield from _read_rst(path, root) if reader is _read_rst else (reader or read_plain)(path)
+    yield from _read_rst(path, root, walked) if reader is _read_rst else (reader or read_plain)(path)
 
 
 __all__ = ["READERS", "Reader", "SourceDocument", "read_source"]

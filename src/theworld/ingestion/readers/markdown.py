@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from theworld.errors import IngestionError
-from theworld.ingestion.notes import Block, introduces
+from theworld.ingestion.notes import LONGEST_LEAD, Block, introduces
 from theworld.ingestion.readers.document import (
     SourceDocument,
     names_in,
@@ -142,7 +142,8 @@ _QUESTION = re.compile(r"[?？][\s*_]*\Z")
 _LONG_ITEM = 400
 """Characters; a longer item of a list may be divided between its blocks."""
 _MARKUP = re.compile(
-    r"(?P<mark>`+)(?P<code>.+?)(?P=mark)(?!`)|!?\[(?P<words>(?:[^\[\]`]|`[^`]*`)*)\]\([^)]*\)|[*`]|\{#[^}]*\}"
+    r"(?P<mark>`+)(?P<code>.+?)(?P=mark)(?!`)|!?\[(?P<words>(?:[^\[\]`]|`[^`]*`)*)\]\([^)]*\)|"
+    r"(?<!\w)_(?P<stressed>[^\s_](?:.{0,200}?[^\s_])?)_(?!\w)|[*`]|\{#[^}]*\}"
 )
 
 
@@ -166,7 +167,7 @@ def markdown_blocks(text: str, start: int = 0, title: str = "") -> tuple[Block, 
 
 def plain_heading(words: str) -> str:
     """Return a heading's words without emphasis, code and link markup."""
-    plain = _MARKUP.sub(lambda one: one["code"] or plain_heading(one["words"] or ""), words)
+    plain = _MARKUP.sub(lambda one: one["code"] or plain_heading(one["words"] or one["stressed"] or ""), words)
     return " ".join(plain.split())
 
 
@@ -270,7 +271,8 @@ def _with_sections(text: str, found: Sequence[_Found], title: str) -> Iterator[B
             above.append((level, words))
         section = tuple(words for place, (_, words) in enumerate(above) if words and (place or words != title))
         lead = block.lead
-        if before is not None and block.kind in {"list", "code"} and introduces(text, before):
-            lead = (before.start, lead[1] if lead else before.end)
+        if before is not None and block.kind not in {"heading", "paragraph"} and introduces(text, before, block):
+            led = (before.start, lead[1] if lead else before.end)
+            lead = led if block.kind != "table" or led[1] - led[0] <= LONGEST_LEAD else lead
         before = block._replace(section=section, lead=lead)
         yield before

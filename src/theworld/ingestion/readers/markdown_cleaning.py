@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from bs4 import BeautifulSoup
+from markdown_it.common.html_blocks import block_names
 
 from theworld.ingestion.readers.tables import html_table
 from theworld.text.language import has_ideographs
@@ -35,24 +36,26 @@ _MODULE = re.compile(
 )
 _WRAPPER = re.compile(r"^[ \t]*:{3,}[ \t]*(?P<kind>\w*)[ \t]*(?P<title>[^\n]*)$", re.M)
 """The lines around an admonition of Docusaurus, VitePress and Pandoc: `:::note Title` and `:::`."""
+_ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?", re.M)
+"""The beginning of a quote that GitHub or Obsidian shows as an admonition."""
+_HARD_BREAK = re.compile(r"(?<=[^\s\\])[ \t]*\\(?=\r?\n(?! {4}|\t))")
+"""A backslash that ends a line of prose; in code that is only indented it goes on with a command."""
 _INDENTING = re.compile(
     r"(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w -]*)(?:\"(?P<title>.*)\")?\s*|===\+?[ \t]+\"(?P<tab>.*)\"\s*"
 )
 """The line above the indented content of an admonition or tab of MkDocs."""
 _INDENT = 4
+_ITEM = re.compile(r"(?P<margin> *)(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=\S))")
 _INLINE = frozenset(
-    "a abbr b big br cite code del dfn em embed font i iframe img input ins kbd label mark q s samp small source span "
-    "strike strong sub summary sup svg time u var video wbr".split()
+    "a abbr b big br button cite code del dfn em embed font i iframe img input ins kbd label mark picture q s samp "
+    "small source span strike strong style sub summary sup svg time u var video wbr".split()
 )
-_BLOCK = frozenset(
-    "address article aside blockquote body button center col colgroup dd details div dl dt figcaption figure footer "
-    "form h1 h2 h3 h4 h5 h6 head header hr html li link main meta nav ol p path picture section style tbody td tfoot "
-    "th thead tr table ul".split()
-)
+_ELEMENTS = _INLINE | frozenset(block_names)
 _TAG = re.compile(
-    r"(?P<after>(?<=\w))?<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9.]*)(?P<rest>(?:\s+(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?)/?>"
+    r"(?P<after>(?<=\w))?<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9.-]*)(?P<rest>(?:\s+(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?)/?>"
 )
-_COMPONENT = re.compile(r"</(?P<closed>[A-Z][A-Za-z0-9.]*)\s*>|<(?P<single>[A-Z][A-Za-z0-9.]*)(?:\s[^<>]*)?/>")
+_CLOSED = re.compile(r"</(?P<closed>[A-Za-z][A-Za-z0-9.-]*)\s*>|<(?P<single>[A-Z][A-Za-z0-9.]*)(?:\s[^<>]*)?/>")
+_VALUED = re.compile(r"[\w-]=[\"'{]")
 _SPOKEN = re.compile(r"\b(?:label|title|summary|caption)=(?:\"([^\"]*)\"|'([^']*)')")
 _STYLING = frozenset("class className style id type icon color size width height key".split())
 """Attributes of components that say nothing."""
@@ -78,7 +81,11 @@ _IMAGE_NAME = re.compile(
 _EMPTY_LINK = re.compile(r"\[\s*\]\((?:[^()\n]|\([^()\n]*\))*\)")
 _LINK_NOWHERE = re.compile(r"(?<!!)\[(?P<words>[^\[\]\n]+)\]\(\s*\)")
 """A link whose address was a template tag."""
-_FILE_NAME = re.compile(r"[^.]*\.\w{2,5}")
+_SAYS_NOTHING = re.compile(
+    r"[^.]*\.\w{2,5}|\D*\d{4}-\d\d-\d\d\D{1,9}\d\d?[.:]\d\d\b.*|"
+    r"(?i:alt(?:ernative)? text|enter image description here|(?:image|img|picture|photo|screenshot|图片|截图)[\W\d_]*)"
+)
+"""What an image is said to show where it is a file's name, a time, or that it is an image."""
 _DEFINITION = re.compile(
     r"^ {0,3}\[(?P<name>[^\[\]^\n][^\[\]\n]*)\]:[ \t]*<?(?P<target>[^\s<>]+)>?(?:[ \t]+[\"'(].*)?[ \t]*\n?", re.M
 )
@@ -95,11 +102,14 @@ _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 def cleaned(text: str) -> str:
     """Return a Markdown text without comments, template tags, HTML tags and entities; code stays untouched."""
-    components = {match["closed"] or match["single"] for match in _COMPONENT.finditer(text)}
     # Preformatted text becomes fences before anything else, so that it is code from then on.
     given = outside(_FENCE, _put_out(text), lambda piece: _PRE.sub(_as_fence, piece))
-    targets = {_label(one["name"]): one["target"] for one in _DEFINITION.finditer(_FENCE.sub("\n", given))}
-    done = outside(_FENCE, given, lambda piece: _prose(piece, components, targets))
+    prose = _FENCE.sub("\n", given)
+    closed = {
+        one["closed"] or one["single"] for one in _CLOSED.finditer(_SPAN.sub("", prose) if "</" in prose else prose)
+    }
+    targets = {_label(one["name"]): one["target"] for one in _DEFINITION.finditer(prose)}
+    done = outside(_FENCE, given, lambda piece: _prose(piece, closed, targets))
     return text if done == text else outside(_FENCE, done, lambda piece: _EMPTY_LINES.sub("\n\n", piece))
 
 
@@ -113,14 +123,16 @@ def outside(code: re.Pattern[str], text: str, change: Callable[[str], str]) -> s
     return "".join([*pieces, change(text[end:])])
 
 
-def _prose(text: str, components: Collection[str], targets: Mapping[str, str]) -> str:
+def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> str:
     if "<table" in text.lower():
         text = _TABLE.sub(lambda table: f"\n\n{html_table(BeautifulSoup(table[0], 'html.parser'))}\n\n", text)
     for pattern in (_SCRIPT, _COMMENT, _MODULE):
         text = pattern.sub("", text)
     text = _TEMPLATE.sub(_shown, text)
     # Of an admonition's first line its title is kept, else its kind.
-    text = _WRAPPER.sub(lambda line: f"**{(line['title'] or line['kind']).strip()}**" if line["kind"] else "", text)
+    text = _WRAPPER.sub(lambda line: _bold(line["title"] or line["kind"]) if line["kind"] else "", text)
+    text = _ALERT.sub(lambda line: f"{line['quote']}{_bold(line['kind'].capitalize())}", text)
+    text = _HARD_BREAK.sub("", text)
     in_cells = partial(_LINE_BREAK.sub, lambda gap: f"{gap[1]} " if "|" in gap.groups() else " / ")
     text = _ROW.sub(lambda row: outside(_SPAN, row[0], in_cells), text)
     text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap[0][0] == "-" else " ", row[0]), text)
@@ -129,11 +141,11 @@ def _prose(text: str, components: Collection[str], targets: Mapping[str, str]) -
     text = linked(_DEFINITION.sub("", text) if targets else text)
 
     def without_tags(piece: str) -> str:
-        piece = _IMAGE.sub(lambda image: "" if _FILE_NAME.fullmatch(image["alt"]) else image["alt"], piece)
+        piece = _IMAGE.sub(lambda image: "" if _SAYS_NOTHING.fullmatch(image["alt"]) else image["alt"], piece)
         piece = _SETTINGS_BEHIND.sub("", _LINK_NOWHERE.sub(r"\g<words>", _EMPTY_LINK.sub("", piece)))
         piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
-            piece = _TAG.sub(lambda tag: _instead_of(tag, components), piece)
+            piece = _TAG.sub(lambda tag: _instead_of(tag, closed), piece)
         return _decoded(piece).replace("\xa0", " ") if "&" in piece else piece
 
     return linked(outside(_SPAN, text, without_tags))  # again, for images within links
@@ -162,27 +174,26 @@ def _shown(tag: re.Match[str]) -> str:
     code = (tag["shortcode"] or "").strip()
     before = tag.string[max(tag.start() - _NEARBY, 0) : tag.start()].rpartition("\n")[2]
     line = before + tag.string[tag.end() : tag.end() + _NEARBY].partition("\n")[0]
-    if re.fullmatch(r"[a-z]+", code) and code not in _INLINE | _BLOCK and re.search(r"\w", _TEMPLATE.sub("", line)):
+    if re.fullmatch(r"[a-z]+", code) and code not in _ELEMENTS and re.search(r"\w", _TEMPLATE.sub("", line)):
         return "" if re.search(rf"\{{\{{[<%]\s*/\s*{code}\b", line) else f"({code})"
     spoken = {one or other for one, other in _SPOKEN.findall(code)}
     words = (v for v in code.split('"')[1::2] if v in spoken or "/" not in v)
     return " ".join(v for v in words if v in spoken or _VERSION.fullmatch(v) or " " in v or has_ideographs(v))
 
 
-def _instead_of(tag: re.Match[str], components: Collection[str]) -> str:
+def _instead_of(tag: re.Match[str], closed: Collection[str]) -> str:
     """Return what stands for a tag: the marks of a heading or an item, a component's label, a line's end.
 
-    What is no element of HTML and no component (`<name>`, `<Your Name>`, `List<String>`) stays.
+    What is no element of HTML and no component, is not closed and sets nothing (`<name>`, `<Your Name>`,
+    `List<String>`) stays.
     """
     name, closing = tag["name"], tag["close"] == "/"
-    if name in components:
-        spoken = None if closing else _SPOKEN.search(tag["rest"])
-        alone = tag.group().endswith("/>")  # nothing but its attributes says what it shows
-        said = (one[2] or one[3] for one in _ATTRIBUTE.finditer(tag["rest"]) if alone and one[1] not in _STYLING)
-        return f"\n\n**{spoken[1] or spoken[2]}**\n\n" if spoken else " ".join(filter(None, said))
-    if name.lower() not in _INLINE | _BLOCK or (name[0].isupper() and tag["after"] is not None and not closing):
+    if name[0].isupper() and name in closed:
+        return _said_by_component(tag)
+    known = name.lower() in _ELEMENTS or name in closed or _VALUED.search(tag["rest"]) is not None
+    if not known or (name[0].isupper() and tag["after"] is not None and not closing):
         return tag.group()
-    if name.lower() in _INLINE:
+    if name.lower() in _INLINE or name.lower() not in block_names:
         return {"summary": "**", "br": " "}.get(name.lower(), "")
     if name.lower() == "li":
         return "" if closing else "\n- "
@@ -190,6 +201,14 @@ def _instead_of(tag: re.Match[str], components: Collection[str]) -> str:
         return "\n\n" if closing else f"\n\n{'#' * int(name[1:])} "
     at_line_end = tag.string[tag.end() : tag.end() + 1] in {"", "\n"}
     return "" if at_line_end or name.lower() not in {"p", "div", "ul", "ol", "dd", "dt", "details"} else "\n"
+
+
+def _said_by_component(tag: re.Match[str]) -> str:
+    """Return a component's label or title in bold; of one without content what its attributes say."""
+    spoken = None if tag["close"] == "/" else _SPOKEN.search(tag["rest"])
+    alone = tag.group().endswith("/>")
+    said = (one[2] or one[3] for one in _ATTRIBUTE.finditer(tag["rest"]) if alone and one[1] not in _STYLING)
+    return f"\n\n**{spoken[1] or spoken[2]}**\n\n" if spoken else " ".join(filter(None, said))
 
 
 def _put_out(text: str) -> str:
@@ -209,15 +228,35 @@ def _put_out(text: str) -> str:
             done.append(line)
             continue
         margin = len(line) - len(line.lstrip())
+        indent = margin + _INDENT
         end = place
-        while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" " * (margin + _INDENT))):
+        while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" " * indent)):
             end += 1
         kind = (head["kind"] or "").strip().capitalize()
         title = head["tab"] or (kind if head["title"] is None else head["title"])
-        content = "\n".join(" " * margin + one[margin + _INDENT :] if one.strip() else "" for one in lines[place:end])
-        done += [*([f"{' ' * margin}**{title}**"] if title else []), "", *_put_out(content).split("\n")]
+        inside = lines[place:end]
+        if margin:  # in a list, where what belongs to an item is indented in many ways
+            indent = min((len(one) - len(one.lstrip()) for one in inside if one.strip()), default=indent)
+            margin = _inside_item(done, margin)
+        content = "\n".join(" " * margin + one[indent:] if one.strip() else "" for one in inside)
+        done += [*([f"{' ' * margin}{_bold(title)}"] if title else []), "", *_put_out(content).split("\n")]
         place = end
     return "\n".join(done)
+
+
+def _inside_item(above: Sequence[str], margin: int) -> int:
+    """Return where the content of the list's item begins that a line with a margin stands in, else the margin."""
+    for line in reversed(above):
+        item = _ITEM.match(line)
+        if item and len(item["margin"]) < margin:
+            return max(margin, item.end())
+        if line.strip() and not line.startswith(" "):
+            break
+    return margin
+
+
+def _bold(words: str) -> str:
+    return f"**{words.replace('**', '').strip()}**"
 
 
 def _as_fence(match: re.Match[str]) -> str:

@@ -135,7 +135,7 @@ def _lines_of(page: Any, number: int) -> Iterator[_Line]:
     for place, line in text:
         characters = [item for item in line if isinstance(item, LTChar)]
         upright = 2 * sum(one.upright for one in characters) > len(characters)  # or along the side of the page
-        if around := [table for table in tables if table.holds(line)]:
+        if around := [table for table in tables if _within(line, table.box)]:
             if markdown := around[0].markdown():
                 yield _Line(markdown, number, table=True)
         elif upright and (words := _clean(line.get_text())):
@@ -193,13 +193,9 @@ class _Table:
         self.words: dict[tuple[float, float, float, float], str] = defaultdict(str)
         self.shown = False
 
-    def holds(self, item: Any) -> bool:
-        """Return whether the middle of a line or character is within."""
-        return _within(item, self.box)
-
     def take(self, line: Any) -> None:
         """Put a line's characters into the cells in which they stand."""
-        if not self.holds(line):
+        if not _within(line, self.box):
             return
         cell = None
         for item in line:
@@ -219,15 +215,13 @@ class _Table:
         """Return it as Markdown the first time, then nothing."""
         first, self.shown = not self.shown, True
         edges = sorted({round(cell[0]) for row in self.rows for cell in row})
-
-        def wide(cell: tuple[float, float, float, float]) -> int:
-            return max(1, sum(cell[0] - 1 < edge < cell[2] - 1 for edge in edges))
-
-        rows = [[(_clean(self.words[cell]), wide(cell), 1) for cell in row] for row in self.rows]
+        spans = {cell: sum(cell[0] - 1 < edge < cell[2] - 1 for edge in edges) for row in self.rows for cell in row}
+        rows = [[(_clean(self.words[cell]), max(1, spans[cell]), 1) for cell in row] for row in self.rows]
         return markdown_table(rows) if first else ""
 
 
 def _within(item: Any, box: tuple[float, float, float, float]) -> bool:
+    """Return whether the middle of a line or character is in a box."""
     x, y = (item.x0 + item.x1) / 2, (item.y0 + item.y1) / 2
     return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 

@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from theworld.ingestion.readers.document import (
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.notebook import fenced
 from theworld.ingestion.readers.rst_directives import CROSS_REFERENCE, register_unknown, sphinx_known
+from theworld.ingestion.readers.rst_folder import labels_below
 from theworld.ingestion.readers.tables import markdown_table
 
 _BREAK = re.compile(r"[ \t]*\n[ \t]*")
@@ -53,8 +55,8 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
-    """Yield the file's one document; `include` and the like may name files below `root` (the file's folder)."""
+def read(path: Path, root: Path | None = None, walked: int = 0) -> Iterator[SourceDocument]:
+    """Yield the file's one document; what it includes, and its labels if that was `walked`, lie below `root`."""
     text = require_text(read_text(path), path)
     settings = {**_SETTINGS, "root_prefix": str(root or path.parent)}
     try:
@@ -71,15 +73,16 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
             name, said = field.children if isinstance(field, nodes.field) else (None, field)
             fields[name.astext() if name is not None else field.tagname] = said.astext()  # type: ignore[attr-defined]
         info.parent.remove(info)
-    markdown = require_text(MarkdownWriter(tree).text(), path)
+    elsewhere = partial(labels_below, root, walked) if root and walked else dict[str, str]
+    markdown = require_text(MarkdownWriter(tree, elsewhere).text(), path)
     yield replace(described(markdown, path), metadata=plain_metadata(fields))
 
 
 class MarkdownWriter:
     """Writes one document tree."""
 
-    def __init__(self, tree: nodes.document) -> None:
-        self._tree = tree
+    def __init__(self, tree: nodes.document, elsewhere: Callable[[], Mapping[str, str]]) -> None:
+        self._tree, self._elsewhere = tree, elsewhere
         self._writers: list[tuple[Any, Callable[[Any], Iterable[str]]]] = [
             ((nodes.Admonition, nodes.topic), self._admonition),
             ((nodes.title, nodes.rubric, nodes.caption), lambda node: [_bold(self._line(node))]),
@@ -130,9 +133,9 @@ class MarkdownWriter:
         if not isinstance(node, nodes.Element):
             return words
         if isinstance(node, nodes.inline) and CROSS_REFERENCE in node["classes"]:  # shows the heading it leads to
-            target = self._tree.ids.get(self._tree.nameids.get(node["names"][0]) or "")
-            heading = self._line(target[0]) if isinstance(target, nodes.section) else ""
-            return heading or words
+            (name,) = node["names"]
+            target = self._tree.ids.get(self._tree.nameids.get(name) or "")
+            return self._line(target[0]) if isinstance(target, nodes.section) else self._elsewhere().get(name, words)
         show = next((show for kinds, show in _INLINE if isinstance(node, kinds)), None)
         return show(node, words) if show else words
 
@@ -181,12 +184,16 @@ class MarkdownWriter:
                 yield f"{words}  "
 
     def _table(self, node: nodes.Element) -> Iterator[str]:
-        """Yield a table's title and the table; a cell of several blocks becomes one line."""
+        """Yield a table's title and the table."""
         if isinstance(node.children[0], nodes.title):
             yield _bold(self._line(node.children[0]))
         rows = [
             [
-                (" ".join(self._blocks(cell, 0)), cell.get("morecols", 0) + 1, cell.get("morerows", 0) + 1)
+                (
+                    " ".join(self._blocks(cell, 0)).strip().replace("  \n", " / "),
+                    cell.get("morecols", 0) + 1,
+                    cell.get("morerows", 0) + 1,
+                )
                 for cell in row.children
                 if isinstance(cell, nodes.entry)
             ]

@@ -24,6 +24,7 @@ from docutils.utils import Reporter, new_document
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers.document import read_text
+from theworld.ingestion.readers.rst_folder import resolved
 
 CROSS_REFERENCE = "cross-reference"
 """Class of an inline node that names a label: its words are the label's heading, where that is in the same text."""
@@ -276,13 +277,9 @@ def _inside(directive: Directive, name: str) -> Path:
 
     Raises docutils' error for one outside the ingested folder (`root_prefix`).
     """
-    root = Path(directive.state.document.settings.root_prefix).resolve()
-    here = Path(directive.state.document.current_source or "").resolve().parent
-    folders = [here, *here.parents] if name.startswith("/") else [here]
-    for folder in folders:
-        path = (folder / name.strip().lstrip("/")).resolve()
-        if path.is_relative_to(root) and path.is_file():
-            return path
+    document = directive.state.document
+    if path := resolved(Path(document.current_source or ""), Path(document.settings.root_prefix), name):
+        return path
     raise directive.error(f"there is no file {name!r} inside the folder")
 
 

@@ -98,7 +98,7 @@ def table_row(cells: Iterable[str]) -> str:
 
 
 def html_table(table: Tag) -> str:
-    """Return a table of HTML as a Markdown table, its caption above it."""
+    """Return a table of HTML as a Markdown table, above it its caption and what its first rows say across it."""
 
     def span(value: object) -> int:
         number = _NUMBER.match(str(value))
@@ -113,8 +113,19 @@ def html_table(table: Tag) -> str:
         for row in table.find_all("tr")
     ]
     caption = table.find("caption")
-    above = caption.get_text(" ").strip() if caption else ""
-    return "\n\n".join(part for part in (above, markdown_table(rows)) if part)
+    above = [" ".join(caption.get_text(" ").split())] if caption else []
+    while len(rows) > 1 and (title := _spanning_row(rows)):
+        above.append(title)
+        del rows[0]
+    return "\n\n".join(part for part in (*above, markdown_table(rows)) if part)
+
+
+def _spanning_row(rows: Sequence[Sequence[Cell]]) -> str:
+    """Return the words of a first row that says one thing across all columns; "" for a header."""
+    width = max(sum(cell[1] for cell in row) for row in rows)
+    said = [cell for cell in rows[0] if cell[0].strip()]
+    across = len(said) == 1 and said[0][2] == 1 and (1 < width <= said[0][1] or len(rows[0]) > 2)
+    return " ".join(said[0][0].split()) if across else ""
 
 
 def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[list[str]]:

@@ -1,0 +1,64 @@
+"""What the RST files of a folder say of each other: the headings that labels name, and which files they include."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+EXTENSIONS = (".rst", ".rest")
+
+_LABEL = re.compile(r"^\.\. _(?P<mark>`?)(?P<name>[^`\n]+?)(?P=mark):[ \t]*$", re.M)
+_HEADING = re.compile(
+    r"(?:\s*^\.\. .*$)*\s*(?:^([^\w\s])\1{2,}[ \t]*\n)?^[ \t]*(?P<words>\S.*)\n([^\w\s])\3{2,}[ \t]*$", re.M
+)
+"""A heading below labels and other lines of markup."""
+_ROLE = re.compile(r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^`<>]*>)?`")
+_INCLUDE = re.compile(r"^[ \t]*\.\. include::[ \t]*(\S+)[ \t]*$(?!\n[ \t]+:(?:start|end)-)", re.M)
+"""The inclusion of a whole file."""
+
+
+@lru_cache(4)
+def labels_below(root: Path, _walked: int) -> Mapping[str, str]:
+    """Return the heading that each label below a folder names; read once for all files found at the same time."""
+    found: dict[str, str] = {}
+    for text in (_text_of(path) for ending in EXTENSIONS for path in sorted(root.rglob(f"*{ending}"))):
+        for label in _LABEL.finditer(text):
+            if heading := _HEADING.match(text, label.end()):
+                found[" ".join(label["name"].lower().split())] = _ROLE.sub(r"\1", heading["words"]).replace("``", "`")
+    return found
+
+
+def included(paths: Collection[Path], root: Path) -> set[Path]:
+    """Return those of some files that others of a folder include whole, and that are none of their own therefore."""
+    named = {path: _INCLUDE.findall(_text_of(path)) for path in paths if path.suffix.lower() in EXTENSIONS}
+    if not any(named.values()):
+        return set()
+    real = {path.resolve(): path for path in paths}
+    below: dict[Path, set[Path]] = {}
+    for place, path in real.items():
+        found = (resolved(place, root, name) for name in named.get(path, ()))
+        below[place] = {one for one in found if one is not None and one in real and one != place}
+    parts: set[Path] = set()
+    pending = set(real).difference(*below.values())  # from what nobody includes, so that files in a circle stay
+    while pending:
+        new = below[pending.pop()] - parts
+        parts |= new
+        pending |= new
+    return {real[path] for path in parts}
+
+
+def resolved(path: Path, root: Path, name: str) -> Path | None:
+    """Return the file below a root that a directive names, from its own file's folder, after a slash from any above."""
+    here = path.resolve().parent
+    for folder in [here, *here.parents] if name.startswith("/") else [here]:
+        found = (folder / name.strip().lstrip("/")).resolve()
+        if found.is_relative_to(root.resolve()) and found.is_file():
+            return found
+    return None
+
+
+def _text_of(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "replace") if os.access(path, os.R_OK) and path.is_file() else ""
