@@ -90,7 +90,7 @@ def generate_answer(
     if isinstance(generating.error, ModelError):
         return {"result": None, "usage": usage_of(generating.error), "degradations": noted}
     because = partial(no_answer_because, question=state.query, notes=texts, instructions=template)
-    return _update(completion, notes, texts, model.name, began, because)
+    return _update(completion, notes, model.name, began, because)
 
 
 def _time_left(state: QueryState, context: Context, model: ChatModel) -> float | None:
@@ -145,12 +145,7 @@ def _writer() -> Callable[[Any], None]:
 
 
 def _update(
-    completion: Completion,
-    notes: list[Candidate],
-    texts: list[str],
-    name: str,
-    began: float,
-    because: Callable[[str], str],
+    completion: Completion, notes: list[Candidate], name: str, began: float, because: Callable[[str], str]
 ) -> Update:
     text = answer_part(well_formed(completion.text))
     update: Update = {"usage": completion.usage, "result": None}
@@ -166,13 +161,13 @@ def _update(
     if reason := because(checked.text):
         problems.append(f"the model's answer {reason}; passages are shown instead")
     else:
-        update["result"] = _answer(checked, notes, texts, name)
+        update["result"] = _answer(checked, notes, name)
     update["degradations"] = [_degradation(problem, began) for problem in problems]
     return update
 
 
-def _answer(checked: CheckedText, notes: list[Candidate], texts: list[str], name: str) -> Answer:
-    text = with_citation(citations_behind(checked.text), texts)
+def _answer(checked: CheckedText, notes: list[Candidate], name: str) -> Answer:
+    text = with_citation(citations_behind(checked.text), [f"{note.title}\n{note.text}" for note in notes])
     said = f"{len(checked.cited)} of {len(notes)} notes cited" if checked.cited else "no note cited"
     cited = check_citations(text, len(notes)).cited
     return Answer(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
+from theworld.errors import IngestionError
 from theworld.ingestion.readers import read_source
 from theworld.ingestion.readers.document import SourceDocument
 from theworld.ingestion.readers.pdf import _blocks, _Line, read_pdf
@@ -105,6 +106,23 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
             pdf.text(100, 290, f"Page {page} of 5")
 
     assert made(write) == "\n\n".join(f"Rule {page} holds." for page in range(1, 6))
+
+
+def test_what_is_printed_twice_to_be_bold_is_read_once() -> None:
+    def write(pdf: FPDF) -> None:
+        for shift in (0, 0.1, 0.2):
+            pdf.text(20 + shift, 60, "Collect all bills")
+
+    assert made(write) == "Collect all bills"
+
+
+def test_a_file_with_a_password_says_so(tmp_path: Path) -> None:
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_encryption(owner_password="owner", user_password="user")
+    pdf.output(str(tmp_path / "a.pdf"))
+    with pytest.raises(IngestionError, match=r"needs a password\. Save it without one"):
+        next(read_source(tmp_path / "a.pdf"))
 
 
 def test_code_and_items_keep_their_lines() -> None:

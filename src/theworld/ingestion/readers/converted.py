@@ -181,6 +181,8 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
 
 
 def _damaged(path: Path, error: Exception) -> IngestionError:
+    if type(error).__name__ == "PDFPasswordIncorrect":
+        return IngestionError("it needs a password", where=str(path), remedy="Save it without one.")
     reason = " ".join(f"{type(error).__name__} {error}".split())[:300]
     reason = f"it is damaged, encrypted or no {path.suffix} file ({reason})"
     return IngestionError(reason, where=str(path), remedy="Open it and save it anew.")

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -40,7 +40,7 @@ SHORT_LINE = 0.85
 FEWEST_RULES, MOST_RULES = 4, 3000
 """Lines and rectangles of a page that may hold tables; drawings have thousands."""
 
-_MONO = re.compile(r"mono|courier|consol|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|code", re.IGNORECASE)
+_MONO = re.compile(r"mono|courier|consolas|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|code", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|demi|[-,]bd|medi|simhei|heiti|黑体", re.IGNORECASE)
 _BULLET = re.compile(r"[•◦▪▫●○■□◆◇‣⁃∙·–—\uf0b7\uf0a7*-](?=\s)\s*|[•◦▪●○■◆‣\uf0b7\uf0a7]\s*")
 _NUMBERED = re.compile(
@@ -105,11 +105,13 @@ def read_pdf(data: bytes) -> str:
     logging.getLogger("pdfminer").setLevel(logging.ERROR)
     try:
         with pdfplumber.open(BytesIO(data), laparams={"all_texts": True}) as pdf:
-            lines: list[_Line] = []
+            lines, outline = list[_Line](), list[tuple[int, str]]()
             for number, page in enumerate(pdf.pages):
                 lines += _lines_of(page, number)
                 page.close()
-            outline, pages = _outline(pdf.doc), len(pdf.pages)
+            pages = len(pdf.pages)
+            with suppress(Exception):  # PDFNoOutlines, and whatever a broken one makes the parser raise
+                outline.extend((level, _clean(title)) for level, title, *_ in pdf.doc.get_outlines())
     except PdfminerException as error:
         raise error.args[0] if error.args and isinstance(error.args[0], Exception) else error from None
     seen = Counter(key for key, _ in {(line.running, line.page) for line in lines if line.running})
@@ -121,25 +123,43 @@ def read_pdf(data: bytes) -> str:
 
 def _lines_of(page: Any, number: int) -> Iterator[_Line]:
     """Yield the lines of a page in reading order, each table where its first line would stand."""
-    from pdfminer.layout import LTChar, LTCurve, LTTextLine
+    from pdfminer.layout import LTChar, LTTextLine
 
     layout = page.layout
-    rules = sum(isinstance(item, LTCurve) for item in layout)
-    tables = [_Table(page, found) for found in page.find_tables()] if FEWEST_RULES <= rules <= MOST_RULES else []
-    boxes = list(_text_boxes(layout))
-    text = [(place, line) for place, box in enumerate(boxes) for line in box if isinstance(line, LTTextLine)]
-    for _, line in text:
-        for table in tables:
-            table.take(line)
-    tables = [table for table in tables if table.is_one]
-    for place, line in text:
-        characters = [item for item in line if isinstance(item, LTChar)]
+    boxes, printed = list(_text_boxes(layout)), dict[tuple[str, int, int], Any]()
+    lines = [(place, line) for place, box in enumerate(boxes) for line in box if isinstance(line, LTTextLine)]
+    text = [(place, line, [item for item in line if not _is_again(item, printed)]) for place, line in lines]
+    tables = _tables_of(page, [(line, items) for _, line, items in text])
+    for place, line, items in text:
+        characters = [item for item in items if isinstance(item, LTChar)]
         upright = 2 * sum(one.upright for one in characters) > len(characters)  # or along the side of the page
         if around := [table for table in tables if _within(line, table.box)]:
             if markdown := around[0].markdown():
                 yield _Line(markdown, number, table=True)
-        elif upright and (words := _clean(line.get_text())):
+        elif upright and (words := _clean("".join(item.get_text() for item in items))):
             yield _described(_Line(words, number, place), line, characters, boxes[place], layout.height)
+
+
+def _tables_of(page: Any, text: Sequence[tuple[Any, Sequence[Any]]]) -> list[_Table]:
+    """Return the ruled tables of a page, filled from its lines and what these consist of."""
+    from pdfminer.layout import LTCurve
+
+    rules = sum(isinstance(item, LTCurve) for item in page.layout)
+    tables = [_Table(page, found) for found in page.find_tables()] if FEWEST_RULES <= rules <= MOST_RULES else []
+    for (line, items), table in product(text, tables):
+        table.take(items if _within(line, table.box) else ())
+    return [table for table in tables if table.is_one]
+
+
+def _is_again(item: Any, printed: dict[tuple[str, int, int], Any]) -> bool:
+    """Return whether a character was printed at this place already, as some programs do to make it bold."""
+    if not hasattr(item, "x0"):
+        return False
+    text, x, y = item.get_text(), round(item.x0), round(item.y0)
+    near = (printed.get((text, x + right, y + up)) for right in (-1, 0, 1) for up in (-1, 0, 1))
+    again = any(one is not None and abs(one.x0 - item.x0) < 1 and abs(one.y0 - item.y0) < 1 for one in near)
+    printed.setdefault((text, x, y), item)
+    return again
 
 
 def _described(line: _Line, found: Any, characters: Sequence[Any], box: Any, height: float) -> _Line:
@@ -193,12 +213,10 @@ class _Table:
         self.words: dict[tuple[float, float, float, float], str] = defaultdict(str)
         self.shown = False
 
-    def take(self, line: Any) -> None:
-        """Put a line's characters into the cells in which they stand."""
-        if not _within(line, self.box):
-            return
+    def take(self, items: Sequence[Any]) -> None:
+        """Put a line's characters, and the blanks between them, into the cells in which they stand."""
         cell = None
-        for item in line:
+        for item in items:
             if hasattr(item, "x0"):
                 cell = next((one for row in self.rows for one in row if _within(item, one)), None)
             if cell is not None:
@@ -229,15 +247,6 @@ def _within(item: Any, box: tuple[float, float, float, float]) -> bool:
 def _clean(text: str) -> str:
     """Return text without ligatures and characters that have no letter, which pdfminer writes as (cid:12)."""
     return " ".join(_NO_LETTER.sub("", text.translate(_LIGATURES)).split())
-
-
-def _outline(document: Any) -> list[tuple[int, str]]:
-    """Return (level from 1, title) of a file's outline; [] where it has none, or a broken one."""
-    found: list[tuple[int, str]] = []
-    with suppress(Exception):  # PDFNoOutlines, and whatever a broken one makes the parser raise
-        for level, title, *_ in document.get_outlines():
-            found.append((level, _clean(title)))
-    return found
 
 
 def _set_levels(lines: Sequence[_Line], outline: Sequence[tuple[int, str]]) -> None:
