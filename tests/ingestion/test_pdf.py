@@ -96,6 +96,35 @@ def test_ruled_tables_are_tables_and_frames_are_none() -> None:
     )
 
 
+def test_tables_without_rules_are_rows_of_pieces_in_the_same_columns() -> None:
+    rows = [("Port", "Ferries a day", "Fare"), ("Oban", "4", "12.50"), ("Mallaig", "11", "9.00"), ("Uig", "", "23.40")]
+
+    def write(pdf: FPDF) -> None:
+        for i, row in enumerate(rows):
+            for x, cell in zip((20, 60, 110), row, strict=True):
+                pdf.text(x, 60 + 6 * i, cell)
+        for i in range(3):
+            for x in (15, 80, 145):
+                pdf.text(x, 160 + 5 * i, "prose in three columns, " + "abc"[i])
+
+    assert made(write).startswith(
+        "| Port | Ferries a day | Fare |\n| --- | --- | --- |\n| Oban | 4 | 12.50 |\n| Mallaig | 11 | 9.00 |\n"
+        "| Uig |  | 23.40 |\n\nprose in three columns, a prose in three columns, b"
+    )
+
+
+@pytest.mark.parametrize("upright", [False, True])
+def test_text_along_the_side_is_left_out_unless_it_is_all_there_is(upright: bool) -> None:
+    def write(pdf: FPDF) -> None:
+        with pdf.rotation(90, 10, 150):
+            pdf.text(10, 150, "xyz")
+        if upright:
+            pdf.text(60, 60, "Ask the office.")
+
+    text = made(write)
+    assert text == "Ask the office." if upright else set("xyz") <= set(text)
+
+
 def test_running_heads_and_page_numbers_are_left_out() -> None:
     def write(pdf: FPDF) -> None:
         for page in range(1, 6):

@@ -1,7 +1,7 @@
 """PDF files as Markdown, by pdfplumber and the layout analysis of pdfminer, on which it is built.
 
 1. The layout analysis groups characters to lines and boxes and orders these column by column. Characters within a
-   ruled table go into its cells.
+   table go into its cells: one with rules, or at least three rows of short pieces in the same columns.
 2. What stands at the top or bottom of many pages, numbers aside, is a running head or foot and left out.
 3. A line is a heading where the file's outline names it. In a file without one it is a heading where it is set larger
    than most of the text, or alone in bold type above a longer line; the larger, the higher its level.
@@ -12,11 +12,12 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import groupby, pairwise, product
 from typing import Any
@@ -24,6 +25,7 @@ from unicodedata import east_asian_width
 
 from theworld.ingestion.readers.tables import markdown_table
 
+_Box = tuple[float, float, float, float]
 MARGIN = 0.1
 """Share of a page's height, above and below, in which running heads and feet stand."""
 RUNNING = (3, 0.02)
@@ -39,6 +41,12 @@ SHORT_LINE = 0.85
 """Share of its box up to which a line ends a paragraph if it ends a sentence."""
 FEWEST_RULES, MOST_RULES = 4, 3000
 """Lines and rectangles of a page that may hold tables; drawings have thousands."""
+FEWEST_COLUMNS, FEWEST_ROWS = 3, 3
+"""Of a table without rules, in which most rows have as many cells."""
+LONGEST_CELLS = 20
+"""Characters of a row's cells on average; lines of columns of prose are longer."""
+MOST_APART = 4
+"""Times the size of its type that a row of such a table lies below the one before."""
 
 _MONO = re.compile(r"mono|courier|consolas|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|code", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|demi|[-,]bd|medi|simhei|heiti|黑体", re.IGNORECASE)
@@ -123,32 +131,116 @@ def read_pdf(data: bytes) -> str:
 
 def _lines_of(page: Any, number: int) -> Iterator[_Line]:
     """Yield the lines of a page in reading order, each table where its first line would stand."""
-    from pdfminer.layout import LTChar, LTTextLine
-
     layout = page.layout
     boxes, printed = list(_text_boxes(layout)), dict[tuple[str, int, int], Any]()
-    lines = [(place, line) for place, box in enumerate(boxes) for line in box if isinstance(line, LTTextLine)]
+    lines = [(place, line) for place, box in enumerate(boxes) for line in box]
     text = [(place, line, [item for item in line if not _is_again(item, printed)]) for place, line in lines]
     tables = _tables_of(page, [(line, items) for _, line, items in text])
+    turned = not _is_upright([item for _, _, items in text for item in items])
     for place, line, items in text:
-        characters = [item for item in items if isinstance(item, LTChar)]
-        upright = 2 * sum(one.upright for one in characters) > len(characters)  # or along the side of the page
         if around := [table for table in tables if _within(line, table.box)]:
             if markdown := around[0].markdown():
                 yield _Line(markdown, number, table=True)
-        elif upright and (words := _clean("".join(item.get_text() for item in items))):
-            yield _described(_Line(words, number, place), line, characters, boxes[place], layout.height)
+        elif (turned or _is_upright(items)) and (words := _clean("".join(item.get_text() for item in items))):
+            yield _described(_Line(words, number, place), line, items, boxes[place], layout.height)
+
+
+def _is_upright(items: Iterable[Any]) -> bool:
+    """Return whether most characters stand upright, not along the side of the page."""
+    characters = [item for item in items if hasattr(item, "upright")]
+    return 2 * sum(bool(one.upright) for one in characters) > len(characters)
 
 
 def _tables_of(page: Any, text: Sequence[tuple[Any, Sequence[Any]]]) -> list[_Table]:
-    """Return the ruled tables of a page, filled from its lines and what these consist of."""
+    """Return the tables of a page, filled from its lines and what these consist of: ruled ones, and those by place."""
     from pdfminer.layout import LTCurve
 
     rules = sum(isinstance(item, LTCurve) for item in page.layout)
-    tables = [_Table(page, found) for found in page.find_tables()] if FEWEST_RULES <= rules <= MOST_RULES else []
+    (left, top), height = page.mediabox[:2], page.height
+    tables = [
+        _Table(
+            [
+                [
+                    (x0 - left, height + top - y1, x1 - left, height + top - y0)
+                    for x0, y0, x1, y1 in filter(None, row.cells)
+                ]
+                for row in found.rows
+            ]
+        )
+        for found in (page.find_tables() if FEWEST_RULES <= rules <= MOST_RULES else ())
+    ]
     for (line, items), table in product(text, tables):
         table.take(items if _within(line, table.box) else ())
-    return [table for table in tables if table.is_one]
+    tables = [table for table in tables if table.is_one]
+    pieces = [
+        piece for line, items in text if not any(_within(line, one.box) for one in tables) for piece in _pieces(items)
+    ]
+    aligned = [_Table(rows) for rows in _aligned(pieces)]
+    for table in aligned:
+        table.take([piece for piece in pieces if _within(piece, table.box)])
+    return tables + aligned
+
+
+def _regions(pieces: Iterable[_Piece]) -> list[list[list[_Piece]]]:
+    """Return runs of rows of short pieces, which may be tables: pieces at one height, from the top."""
+    rows: list[list[_Piece]] = []
+    for piece in sorted(pieces, key=lambda piece: (-piece.middle, piece.x0)):
+        same = rows and rows[-1][0].middle - piece.middle < 0.4 * piece.size
+        rows[-1:] = [[*rows[-1], piece]] if same else [*rows[-1:], [piece]]
+    regions: list[list[list[_Piece]]] = [[]]
+    for row in rows:
+        short = len(row) > 1 and sum(len(piece.text) for piece in row) <= LONGEST_CELLS * len(row)
+        if not short or (regions[-1] and regions[-1][-1][0].middle - row[0].middle > MOST_APART * row[0].size):
+            regions.append([])
+        regions[-1] += [row] if short else []
+    return regions
+
+
+def _aligned(pieces: Iterable[_Piece]) -> Iterator[list[list[_Box]]]:
+    """Yield the cells of tables without rules, in most of whose rows pieces have the same columns."""
+    for region in filter(None, _regions(pieces)):
+        usual, times = Counter(map(len, region)).most_common(1)[0]
+        full = [row for row in region if len(row) == usual]
+        columns = [(min(one.x0 for one in each), max(one.x1 for one in each)) for each in zip(*full, strict=True)]
+        gaps = [(one[1], other[0]) for one, other in pairwise(columns)]
+        if usual >= FEWEST_COLUMNS and times >= FEWEST_ROWS and all(end < start for end, start in gaps):
+            edges = [0.0, *(sum(gap) / 2 for gap in gaps), math.inf]
+            heights = [row[0].middle for row in region]
+            between = [(one + other) / 2 for one, other in pairwise(heights)]
+            levels = [2 * heights[0] - between[0], *between, 2 * heights[-1] - between[-1]]
+            yield [[(left, low, right, high) for left, right in pairwise(edges)] for high, low in pairwise(levels)]
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Characters that stand together, apart from others of their line, as one item of the layout."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    size: float
+    text: str
+
+    @property
+    def middle(self) -> float:
+        return (self.y0 + self.y1) / 2
+
+    def get_text(self) -> str:
+        return f"{self.text} "
+
+
+def _pieces(items: Iterable[Any]) -> list[_Piece]:
+    """Return the pieces of a line, which end where a gap is as wide as its type is high."""
+    found: list[_Piece] = []
+    for item in items:
+        if not hasattr(item, "x0"):
+            found[-1:] = [replace(one, text=one.text + item.get_text()) for one in found[-1:]]
+        elif found and item.x0 - found[-1].x1 < item.size:
+            found[-1].x1, found[-1].text = item.x1, found[-1].text + item.get_text()
+        elif item.upright and item.get_text().strip():
+            found.append(_Piece(item.x0, item.x1, item.y0, item.y1, item.size, item.get_text()))
+    return found
 
 
 def _is_again(item: Any, printed: dict[tuple[str, int, int], Any]) -> bool:
@@ -162,8 +254,9 @@ def _is_again(item: Any, printed: dict[tuple[str, int, int], Any]) -> bool:
     return again
 
 
-def _described(line: _Line, found: Any, characters: Sequence[Any], box: Any, height: float) -> _Line:
+def _described(line: _Line, found: Any, items: Sequence[Any], box: Any, height: float) -> _Line:
     """Return a line with its place and type, from its characters and their box."""
+    characters = [item for item in items if hasattr(item, "upright")]
     middle = len(characters) // 2
     fonts = Counter(str(one.fontname) for one in characters)
     first = next((one.x0 for one in characters if one.get_text().strip()), found.x0)
@@ -198,19 +291,13 @@ def _text_boxes(items: Any) -> Iterator[Any]:
 
 
 class _Table:
-    """A ruled table, its cells filled with the characters within."""
+    """A table of the layout, its cells filled with the characters within: rows of (left, lower, right, upper)."""
 
-    def __init__(self, page: Any, found: Any) -> None:
-        left, top = page.mediabox[:2]
-
-        def place(box: Sequence[float]) -> tuple[float, float, float, float]:
-            """Return (left, lower, right, upper) of (left, top, right, bottom) as the layout counts."""
-            height = page.height + top
-            return box[0] - left, height - box[3], box[2] - left, height - box[1]
-
-        self.box = place(found.bbox)
-        self.rows = [[place(cell) for cell in row.cells if cell is not None] for row in found.rows]
-        self.words: dict[tuple[float, float, float, float], str] = defaultdict(str)
+    def __init__(self, rows: Sequence[Sequence[_Box]]) -> None:
+        self.rows = rows
+        lefts, lowers, rights, uppers = zip(*(cell for row in rows for cell in row), strict=True)
+        self.box: _Box = min(lefts), min(lowers), max(rights), max(uppers)
+        self.words: dict[_Box, str] = defaultdict(str)
         self.shown = False
 
     def take(self, items: Sequence[Any]) -> None:
