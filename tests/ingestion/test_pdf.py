@@ -101,15 +101,16 @@ def test_tables_without_rules_are_rows_of_pieces_in_the_same_columns() -> None:
 
     def write(pdf: FPDF) -> None:
         for i, row in enumerate(rows):
-            for x, cell in zip((20, 60, 110), row, strict=True):
+            for x, cell in zip((20, 40, 75), row, strict=True):
                 pdf.text(x, 60 + 6 * i, cell)
+            pdf.text(105, 60 + 6 * i, f"Beside the table stands a second column, {'abcd'[i]}")
         for i in range(3):
             for x in (15, 80, 145):
                 pdf.text(x, 160 + 5 * i, "prose in three columns, " + "abc"[i])
 
     assert made(write).startswith(
         "| Port | Ferries a day | Fare |\n| --- | --- | --- |\n| Oban | 4 | 12.50 |\n| Mallaig | 11 | 9.00 |\n"
-        "| Uig |  | 23.40 |\n\nprose in three columns, a prose in three columns, b"
+        "| Uig |  | 23.40 |\n\nBeside the table stands a second column, a\n\n"
     )
 
 

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -43,8 +42,8 @@ FEWEST_RULES, MOST_RULES = 4, 3000
 """Lines and rectangles of a page that may hold tables; drawings have thousands."""
 FEWEST_COLUMNS, FEWEST_ROWS = 3, 3
 """Of a table without rules, in which most rows have as many cells."""
-LONGEST_CELLS = 20
-"""Characters of a row's cells on average; lines of columns of prose are longer."""
+LONGEST_CELL, LONGEST_CELLS = 40, 20
+"""Characters of a cell, and of those of a row on average; lines of columns of prose are longer."""
 MOST_APART = 4
 """Times the size of its type that a row of such a table lies below the one before."""
 
@@ -184,12 +183,13 @@ def _tables_of(page: Any, text: Sequence[tuple[Any, Sequence[Any]]]) -> list[_Ta
 def _regions(pieces: Iterable[_Piece]) -> list[list[list[_Piece]]]:
     """Return runs of rows of short pieces, which may be tables: pieces at one height, from the top."""
     rows: list[list[_Piece]] = []
-    for piece in sorted(pieces, key=lambda piece: (-piece.middle, piece.x0)):
+    cells = (piece for piece in pieces if len(piece.text.strip()) <= LONGEST_CELL)
+    for piece in sorted(cells, key=lambda piece: (-piece.middle, piece.x0)):
         same = rows and rows[-1][0].middle - piece.middle < 0.4 * piece.size
         rows[-1:] = [[*rows[-1], piece]] if same else [*rows[-1:], [piece]]
     regions: list[list[list[_Piece]]] = [[]]
     for row in rows:
-        short = len(row) > 1 and sum(len(piece.text) for piece in row) <= LONGEST_CELLS * len(row)
+        short = len(row) > 1 and sum(len(piece.text.strip()) for piece in row) <= LONGEST_CELLS * len(row)
         if not short or (regions[-1] and regions[-1][-1][0].middle - row[0].middle > MOST_APART * row[0].size):
             regions.append([])
         regions[-1] += [row] if short else []
@@ -204,7 +204,7 @@ def _aligned(pieces: Iterable[_Piece]) -> Iterator[list[list[_Box]]]:
         columns = [(min(one.x0 for one in each), max(one.x1 for one in each)) for each in zip(*full, strict=True)]
         gaps = [(one[1], other[0]) for one, other in pairwise(columns)]
         if usual >= FEWEST_COLUMNS and times >= FEWEST_ROWS and all(end < start for end, start in gaps):
-            edges = [0.0, *(sum(gap) / 2 for gap in gaps), math.inf]
+            edges = [columns[0][0] - 1, *(sum(gap) / 2 for gap in gaps), columns[-1][1] + 1]
             heights = [row[0].middle for row in region]
             between = [(one + other) / 2 for one, other in pairwise(heights)]
             levels = [2 * heights[0] - between[0], *between, 2 * heights[-1] - between[-1]]
@@ -234,11 +234,11 @@ def _pieces(items: Iterable[Any]) -> list[_Piece]:
     """Return the pieces of a line, which end where a gap is as wide as its type is high."""
     found: list[_Piece] = []
     for item in items:
-        if not hasattr(item, "x0"):
+        if not hasattr(item, "x0") or not item.get_text().strip():
             found[-1:] = [replace(one, text=one.text + item.get_text()) for one in found[-1:]]
         elif found and item.x0 - found[-1].x1 < item.size:
             found[-1].x1, found[-1].text = item.x1, found[-1].text + item.get_text()
-        elif item.upright and item.get_text().strip():
+        elif item.upright:
             found.append(_Piece(item.x0, item.x1, item.y0, item.y1, item.size, item.get_text()))
     return found
 
