@@ -11,7 +11,7 @@ from fpdf import FPDF
 from theworld.errors import IngestionError
 from theworld.ingestion.readers import read_source
 from theworld.ingestion.readers.document import SourceDocument
-from theworld.ingestion.readers.pdf import _blocks, _Line, read_pdf
+from theworld.ingestion.readers.pdf import _MONO, _blocks, _Line, read_pdf
 
 BODY = "A request is answered within two days, and a refusal names its reason in writing. " * 3
 
@@ -57,8 +57,12 @@ def test_headings_by_the_outline_and_not_in_its_table_of_contents() -> None:
             heading(pdf, name, 12)
             heading(pdf, "Not in the outline", 15)
             pdf.multi_cell(0, 5, BODY)
+        pdf.ln(10)
+        pdf.start_section("A section whose name takes two lines of the page, as long as it is")
+        pdf.multi_cell(0, 5, "A section whose name takes two lines\nof the page, as long as it is")
 
     text = made(write)
+    assert text.endswith("# A section whose name takes two lines of the page, as long as it is")
     assert text.startswith("Install\n\nRemove\n\n# Install\n\nNot in the outline")
     assert text.count("# Remove") == 1
 
@@ -153,6 +157,13 @@ def test_a_file_with_a_password_says_so(tmp_path: Path) -> None:
     pdf.output(str(tmp_path / "a.pdf"))
     with pytest.raises(IngestionError, match=r"needs a password\. Save it without one"):
         next(read_source(tmp_path / "a.pdf"))
+
+
+@pytest.mark.parametrize(
+    ("font", "code"), [("DejaVuSansMono", True), ("ArialUnicodeMS", False), ("MonotypeCorsiva", False)]
+)
+def test_fonts_of_code(font: str, code: bool) -> None:
+    assert bool(_MONO.search(font)) is code
 
 
 def test_code_and_items_keep_their_lines() -> None:

@@ -47,7 +47,9 @@ LONGEST_CELL, LONGEST_CELLS = 40, 20
 MOST_APART = 4
 """Times the size of its type that a row of such a table lies below the one before."""
 
-_MONO = re.compile(r"mono|courier|consolas|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|code", re.IGNORECASE)
+_MONO = re.compile(
+    r"mono(?!type)|courier|consolas|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|(?<!uni)code", re.IGNORECASE
+)
 _BOLD = re.compile(r"bold|black|heavy|demi|[-,]bd|medi|simhei|heiti|黑体", re.IGNORECASE)
 _BULLET = re.compile(r"[•◦▪▫●○■□◆◇‣⁃∙·–—\uf0b7\uf0a7*-](?=\s)\s*|[•◦▪●○■◆‣\uf0b7\uf0a7]\s*")
 _NUMBERED = re.compile(
@@ -339,20 +341,20 @@ def _clean(text: str) -> str:
 def _set_levels(lines: Sequence[_Line], outline: Sequence[tuple[int, str]]) -> None:
     """Say which lines are headings, by the outline where at least half of it is found, else by their type."""
     text = [line for line in lines if not line.table]
-    places: dict[str, list[int]] = defaultdict(list)
-    for i, line in enumerate(text):
-        if len(line.text) <= LONGEST_HEADING:
-            for key in {_key(line.text), _key(_joined(text[i : i + 2], frozenset()))}:
-                places[key].append(i)
-    found: dict[int, int] = {}
+    places: dict[str, list[list[_Line]]] = defaultdict(list)
+    for one, other in zip(text, [*text[1:], None], strict=True):
+        for run in [[one], [one, other]] if other else [[one]]:
+            places[_key(_joined(run, frozenset()))].append(run)
+    found, taken = list[tuple[int, list[_Line]]](), set[int]()
     for level, title in outline:
-        # The table of contents says it too, in smaller type.
-        if there := [i for i in places[_key(title)] if i not in found]:
-            largest = max(text[i].size for i in there)
-            found[next(i for i in there if text[i].size == largest)] = min(level, MOST_LEVELS)
+        if there := [run for run in places[_key(title)] if taken.isdisjoint(map(id, run))]:
+            largest = max(there, key=lambda run: run[0].size)  # the table of contents says it too, in smaller type
+            found.append((min(level, MOST_LEVELS), largest))
+            taken |= set(map(id, largest))
     if found and 2 * len(found) >= len(outline):
-        for i, level in found.items():
-            text[i].level = level
+        for level, run in found:
+            for line in run:
+                line.level = level
     elif text:
         _set_levels_by_type(text)
 
