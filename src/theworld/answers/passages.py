@@ -201,7 +201,7 @@ def _grown(taken: Sequence[_Piece], left: int, read: ReadNotes, between: ReadTex
             if not piece.whole or gap is None:
                 break
             if piece.key not in there:
-                left -= len(piece.text) + LONGEST_GAP + (0 if piece.lead == first.lead else len(piece.lead) + 1)
+                left -= len(piece.text) + LONGEST_GAP + (0 if piece.lead == first.lead else len(piece.lead) + 3)
                 if left < 0:
                     break
                 pieces.append(piece)

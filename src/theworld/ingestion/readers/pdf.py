@@ -342,9 +342,8 @@ def _set_levels(lines: Sequence[_Line], outline: Sequence[tuple[int, str]]) -> N
     """Say which lines are headings, by the outline where at least half of it is found, else by their type."""
     text = [line for line in lines if not line.table]
     places: dict[str, list[list[_Line]]] = defaultdict(list)
-    for one, other in zip(text, [*text[1:], None], strict=True):
-        for run in [[one], [one, other]] if other else [[one]]:
-            places[_key(_joined(run, frozenset()))].append(run)
+    for run in [*([line] for line in text), *map(list, pairwise(text))]:
+        places[_key(_joined(run, frozenset()))].append(run)
     found, taken = list[tuple[int, list[_Line]]](), set[int]()
     for level, title in outline:
         if there := [run for run in places[_key(title)] if taken.isdisjoint(map(id, run))]:
