@@ -193,17 +193,23 @@ def test_older_formats_name_what_to_save_them_as(tmp_path: Path, name: str, newe
         read_one(tmp_path / name)
 
 
-def test_missing_extra_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("package", "kind"),
+    [("markitdown", ".docx"), ("markitdown", ".epub"), ("pdfplumber", ".pdf"), ("openpyxl", ".xlsx")],
+)
+def test_missing_extra_names_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, kind: str
+) -> None:
     real = builtins.__import__
 
-    def without_markitdown(name: str, *rest: Any) -> Any:
-        if name.startswith("markitdown"):
+    def without_it(name: str, *rest: Any) -> Any:
+        if name.startswith(package):
             raise ModuleNotFoundError(name)
         return real(name, *rest)
 
-    monkeypatch.setattr(builtins, "__import__", without_markitdown)
+    monkeypatch.setattr(builtins, "__import__", without_it)
     with pytest.raises(IngestionError, match=r"pip install .*\[documents\]"):
-        converted.convert(b"%PDF", tmp_path / "a.pdf")
+        converted.convert(b"%PDF", tmp_path / f"a{kind}")
 
 
 def lines(path: Path, *rows: object) -> Path:

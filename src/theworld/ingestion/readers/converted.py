@@ -153,29 +153,30 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
     """Return title and Markdown; raises IngestionError for missing packages, damaged and exploding files."""
     kind = path.suffix.lower()
     try:
-        from markitdown import MissingDependencyException, StreamInfo
-        from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
-    except ModuleNotFoundError as error:
-        raise needs_extra(path) from error
-    # The converter is chosen here: markitdown itself would take a broken file for plain text.
-    converters: dict[str, Any] = {
-        ".docx": DocxConverter,
-        ".docm": DocxConverter,
-        ".pptx": PptxConverter,
-        ".epub": EpubConverter,
-    }
-    try:
-        if kind in {".xlsx", ".xlsm"}:
-            return _workbook(data, path)
         if kind == ".pdf":
             return "", read_pdf(data)
-        text = str(converters[kind]().convert(BytesIO(data), StreamInfo(extension=kind)).markdown)
+        if kind in {".xlsx", ".xlsm"}:
+            return _workbook(data, path)
+        return _by_markitdown(data, kind)
     except MemoryError:
         raise
-    except (MissingDependencyException, ModuleNotFoundError) as error:
+    except ModuleNotFoundError as error:
         raise needs_extra(path) from error
     except Exception as error:  # whatever the parsers below raise on damaged or encrypted files
         raise _damaged(path, error) from error
+
+
+def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
+    """Return title and Markdown; markitdown takes over a second to import, which other kinds need not wait for."""
+    from markitdown import MissingDependencyException, StreamInfo
+    from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
+
+    # The converter is chosen here: markitdown itself would take a broken file for plain text.
+    converters: dict[str, Any] = {".pptx": PptxConverter, ".epub": EpubConverter}
+    try:
+        text = str(converters.get(kind, DocxConverter)().convert(BytesIO(data), StreamInfo(extension=kind)).markdown)
+    except MissingDependencyException as error:
+        raise ModuleNotFoundError(str(error)) from error
     book = _BOOK_TITLE.match(text) if kind == ".epub" else None
     return (book[1] if book else ""), text
 

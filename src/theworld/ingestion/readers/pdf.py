@@ -25,6 +25,7 @@ from unicodedata import east_asian_width
 from theworld.ingestion.readers.tables import markdown_table
 
 _Box = tuple[float, float, float, float]
+"""Left, lower, right and upper edge, in points from the page's lower left corner."""
 MARGIN = 0.1
 """Share of a page's height, above and below, in which running heads and feet stand."""
 RUNNING = (3, 0.02)
@@ -221,12 +222,10 @@ class _Piece:
     x1: float
     y0: float
     y1: float
+    middle: float
+    """Half way from y0 to y1."""
     size: float
     text: str
-
-    @property
-    def middle(self) -> float:
-        return (self.y0 + self.y1) / 2
 
     def get_text(self) -> str:
         return f"{self.text} "
@@ -241,7 +240,8 @@ def _pieces(items: Iterable[Any]) -> list[_Piece]:
         elif found and item.x0 - found[-1].x1 < item.size:
             found[-1].x1, found[-1].text = item.x1, found[-1].text + item.get_text()
         elif item.upright:
-            found.append(_Piece(item.x0, item.x1, item.y0, item.y1, item.size, item.get_text()))
+            middle = (item.y0 + item.y1) / 2
+            found.append(_Piece(item.x0, item.x1, item.y0, item.y1, middle, item.size, item.get_text()))
     return found
 
 
@@ -327,7 +327,7 @@ class _Table:
         return markdown_table(rows) if first else ""
 
 
-def _within(item: Any, box: tuple[float, float, float, float]) -> bool:
+def _within(item: Any, box: _Box) -> bool:
     """Return whether the middle of a line or character is in a box."""
     x, y = (item.x0 + item.x1) / 2, (item.y0 + item.y1) / 2
     return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
@@ -343,7 +343,7 @@ def _set_levels(lines: Sequence[_Line], outline: Sequence[tuple[int, str]]) -> N
     text = [line for line in lines if not line.table]
     places: dict[str, list[list[_Line]]] = defaultdict(list)
     for run in [*([line] for line in text), *map(list, pairwise(text))]:
-        places[_key(_joined(run, frozenset()))].append(run)
+        places[_key(_joined(run))].append(run)
     found, taken = list[tuple[int, list[_Line]]](), set[int]()
     for level, title in outline:
         if there := [run for run in places[_key(title)] if taken.isdisjoint(map(id, run))]:
@@ -380,7 +380,7 @@ def _set_levels_by_type(text: Sequence[_Line]) -> None:
 
 def _may_head(run: Sequence[_Line], longest: int) -> bool:
     """Return whether lines of one type may be a heading: short, of letters, and no sentence."""
-    text = _joined(run, frozenset())
+    text = _joined(run)
     letters = sum(character.isalpha() for character in text)
     whole = not text.endswith((",", ";", ".", "-", "，", "；", "。"))
     return len(text) <= longest and 2 * letters > len(text) and not run[0].mono and whole
@@ -434,7 +434,7 @@ def _paragraph(lines: Sequence[_Line], words: Set[str]) -> str:
     return f"\\{text}" if _MARKUP.match(text) else text
 
 
-def _joined(lines: Iterable[_Line], words: Set[str]) -> str:
+def _joined(lines: Iterable[_Line], words: Set[str] = frozenset()) -> str:
     """Return lines as one; a word divided at a line's end is one, unless the text has it with the hyphen elsewhere."""
     text = ""
     for line in (line.text for line in lines):
