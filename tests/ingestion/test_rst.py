@@ -85,6 +85,7 @@ def test_labels_of_other_files_show_their_headings(tmp_path: Path) -> None:
 
 INCLUDED = [
     ("what is included whole is no document", {"a_rst": "b.txt", "b.txt": "", "c.txt": ""}, ["a.rst", "c.txt"]),
+    ("nor is what that includes", {"a.rst": "b.inc", "b.inc": "c.inc", "c.inc": ""}, ["a.rst"]),
     ("through another one", {"a_rst": "p/b_rst", "p__b_rst": "/c.txt", "c.txt": ""}, ["a.rst"]),
     ("a part of it", {"a_rst": "b.txt\n   :start-after: x", "b.txt": ""}, ["a.rst", "b.txt"]),
     ("a circle", {"a_rst": "b_rst", "b_rst": "a_rst"}, ["a.rst", "b.rst"]),

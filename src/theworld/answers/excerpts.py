@@ -88,7 +88,8 @@ def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: str) -> 
     covered = coverage.of(note, units, shown)
     leads = [_leads(note, units, i) for i in range(len(units))]
     said = [_WORD.search(note.text, *unit) is not None for unit in units]
-    best = max(range(len(units)), key=lambda i: (leads[i] != "table", said[i], covered[i], -i))
+    fits = [right - left <= room for left, right in units]
+    best = max(range(len(units)), key=lambda i: (leads[i] != "table", said[i] and fits[i], said[i], covered[i], -i))
     first = last = best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room

@@ -36,6 +36,7 @@ _BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")
 _PLACES = ("里", "儿", "边", "地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
+    r"|[^，。,]{1,8}(?:时|时候|[之以][前后])$"
 )
 _UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]")
 """A question of several clauses, or one that begins with its verb: what it is about is not sure."""

@@ -187,6 +187,18 @@ class FollowUp:
         chosen = Antecedent(items[rank], index)
         return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
 
+    def other_item(self, ordinal: str, reason: str) -> Standalone | None:
+        """ "I meant the second": the question before, as asked then, with this ordinal in the place of its own."""
+        meant, before = _ORDINAL.fullmatch(fold_in_place(ordinal)), self.before
+        asked = text_of(self.history[before.source]) if before else ""
+        said = _ORDINAL.search(fold_in_place(asked))
+        kind = next((name for name in ("en", "cn", "end") if meant and said and meant[name] and said[name]), None)
+        if not (meant and said and before and kind):
+            return None
+        query = asked[: said.start(kind)] + ordinal[slice(*meant.span(kind))] + asked[said.end(kind) :]
+        alone = self.alone(query, self.history[: before.source])
+        return self.changed(alone, self.whole, "continuation", reason, before)
+
     def _offers(self, match: re.Match[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Yield of each list the noun's length where it is named so, its answer, its items: lines before sentences."""
         answers = [i for i in self.recent if i and self.history[i].role == "assistant"]

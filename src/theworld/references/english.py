@@ -43,7 +43,8 @@ _DETERMINERS = frozenset({"a", "an", "the", "this", "any", "every", "each", "no"
 _WITHIN = re.compile(rf"(?<=\s){NOUN}\s+{PREPOSITION}\s+$", re.IGNORECASE)
 """The noun beside which a pronoun stands: what "send an SMS with it" is about is no SMS."""
 _DEMONSTRATIVE = re.compile(
-    r"(?i)(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?!only)[\w-]+\s+ones?(?!\s+(?:who|that|which|of|with|in)\b))\b"
+    r"(?i)(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?:(?!only)[\w-]+\s+)?ones?(?!\s+(?:who|that|which|of|with|in)\b)"
+    rf"|{PREPOSITION}\s+there)\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b"
     r"|\bthat\W*$)(?!\s+(?:he|she|they|it|the|you|i|we|of)\b)"

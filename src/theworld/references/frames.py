@@ -89,7 +89,7 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
         query = before.text
         if ASKING.search(value) and not says_little(value):  # a question of its own
             topic = topic_of(in_frame(query)[0]) if rejected else ""
-            query = f"{topic}{value}" if topic and rejected not in topic else value
+            query = f"{topic}{value}" if topic and rejected not in topic else follow_up.alone(value, follow_up.history)
         [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
         for start, end in _places(old, query)[::-1]:
             query = query[:start] + new + query[end:]
@@ -98,9 +98,8 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
             if not match["head"]:  # nothing says that something was meant
                 continue
             framed = with_context(value, follow_up.filled)
-            alone = refill(follow_up, value) or replace(
-                follow_up.changed(framed, follow_up.whole, "continuation", CORRECTED, before), sure=False
-            )
+            unsure = replace(follow_up.changed(framed, follow_up.whole, "continuation", CORRECTED, before), sure=False)
+            alone = follow_up.other_item(value, CORRECTED) or refill(follow_up, value) or unsure
         kind = ReferenceType.CORRECTION
         references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
         return replace(alone, references=tuple(references), reason=CORRECTED)

@@ -33,16 +33,17 @@ def labels_below(root: Path, _walked: int) -> Mapping[str, str]:
 
 def included(paths: Collection[Path], root: Path) -> set[Path]:
     """Return those of some files that others of a folder include whole, and that are none of their own therefore."""
-    named = {path: _INCLUDE.findall(_text_of(path)) for path in paths if path.suffix.lower() in EXTENSIONS}
-    if not any(named.values()):
-        return set()
     real = {path.resolve(): path for path in paths}
     below: dict[Path, set[Path]] = {}
-    for place, path in real.items():
-        found = (resolved(place, root, name) for name in named.get(path, ()))
-        below[place] = {one for one in found if one is not None and one in real and one != place}
+    reading = [place for place, path in real.items() if path.suffix.lower() in EXTENSIONS]
+    while reading:  # what is included is RST, whatever its ending, and may include further files
+        place = reading.pop()
+        if place not in below:
+            found = (resolved(place, root, name) for name in _INCLUDE.findall(_text_of(place)))
+            below[place] = {one for one in found if one is not None and one in real and one != place}
+            reading += below[place]
     parts: set[Path] = set()
-    pending = set(real).difference(*below.values())  # from what nobody includes, so that files in a circle stay
+    pending = set(below).difference(*below.values())  # from what nobody includes, so that files in a circle stay
     while pending:
         new = below[pending.pop()] - parts
         parts |= new
