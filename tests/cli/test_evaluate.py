@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 QUERIES = [
-    {"_id": "q1", "text": "Who was the drummer of Rush?", "metadata": {"answers": ["Neil Peart"]}},
+    {"_id": "q1", "text": "Who was the drummer of Rush?", "metadata": {"answers": ["Neil Peart"], "type": "person"}},
     {"_id": "q2", "text": "天坛位于哪里？", "metadata": {"answers": ["北京市东城区", "北京"]}},
     {"_id": "q3", "text": "Who built the Old Light?", "metadata": {"answers": ["Ada Grey"]}},
 ]
@@ -44,6 +44,8 @@ def test_retrieval_measures_every_stage(cli, texts: dict[str, str], dataset: Pat
     assert 0 < found["latency_ms"]["p50"] <= found["latency_ms"]["p95"]
     assert (found["ingest"]["documents"], found["ingest"]["unchanged"]) == (len(texts), 0)
     assert "reranked over m3_baseline, recall@5: +0.0 95% [+0.0, +0.0], p = 1.0000" in done.out
+    assert "person (1): reranked recall@5 100.0, all@5 100.0; recall@5 over m3_baseline +0.0 95%" in done.out
+    assert "no type (2): reranked recall@5 100.0" in done.out
 
     again = cli("eval", "retrieval", dataset, "--json", "-", "--limit", 2)
     second = json.loads(again.out)

@@ -69,6 +69,12 @@ def retrieval(
             for metric in GAINS:
                 gain = report.gain("reranked", "m3_baseline", metric)
                 out.print(f"reranked over m3_baseline, {metric}: {gain_in_words(gain)}")
+            for kind, part in report.by_type().items():
+                shown = ", ".join(f"{name} {100 * part.mean('reranked', name):.1f}" for name in ("recall@5", "all@5"))
+                over = gain_in_words(part.gain("reranked", "m3_baseline", "recall@5"))
+                out.print(
+                    f"  {kind or 'no type'} ({len(part.results)}): reranked {shown}; recall@5 over m3_baseline {over}"
+                )
             out.print(f"Latency of the whole graph: p50 {latency['p50']} ms, p95 {latency['p95']} ms")
             fallbacks = Counter(item.stage for result in report.results for item in result.degradations)
             out.print("Degradations: " + (", ".join(f"{stage} {n}" for stage, n in fallbacks.items()) or "none"))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +76,12 @@ class RetrievalReport:
     def gain(self, stage: str, over: str, metric: str) -> PairedDifference:
         """Compare two stages query by query."""
         return paired_difference(self.values(stage, metric), self.values(over, metric))
+
+    def by_type(self) -> dict[str, RetrievalReport]:
+        """Return the results of each kind of question (two hops, three), where the set names more than one."""
+        kinds = sorted({result.query.type for result in self.results})
+        parts = {kind: tuple(one for one in self.results if one.query.type == kind) for kind in kinds}
+        return {kind: replace(self, results=part) for kind, part in parts.items()} if len(kinds) > 1 else {}
 
     def as_json(self) -> dict[str, Any]:
         """Return the documented JSON object; metrics are means in [0, 1]."""
