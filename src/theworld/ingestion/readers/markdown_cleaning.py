@@ -25,7 +25,8 @@ _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _PRE = re.compile(r"[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
 _SCRIPT = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.I | re.S)
-_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}", re.S)
+_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}|^ {0,3}\{\{(?![<%])[^{}\n]*\}\}[ \t]*$", re.S | re.M)
+"""Also what a site puts in by name, alone on its line: `{{tabs}}`."""
 _TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%](?P<shortcode>.*?)[%>]\}\}", re.S)
 _NEARBY = 300
 """Characters of a line on each side of a shortcode that are looked at."""
@@ -40,6 +41,8 @@ _ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?", re
 """The beginning of a quote that GitHub or Obsidian shows as an admonition."""
 _HARD_BREAK = re.compile(r"(?<=[^\s\\])[ \t]*\\(?=\r?\n(?! {4}|\t))")
 """A backslash that ends a line of prose; in code that is only indented it goes on with a command."""
+_WITH_BRACKETS = re.compile(r"^(?! {4}|\t).*[^\]\n]\\\(.*\\\)", re.M)
+"""A line with brackets that GitBook and other editors escape without need; not of code that is only indented."""
 _INDENTING = re.compile(
     r"(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w -]*)(?:\"(?P<title>.*)\")?\s*|===\+?[ \t]+\"(?P<tab>.*)\"\s*"
 )
@@ -143,6 +146,7 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     def without_tags(piece: str) -> str:
         piece = _IMAGE.sub(lambda image: "" if _SAYS_NOTHING.fullmatch(image["alt"]) else image["alt"], piece)
         piece = _SETTINGS_BEHIND.sub("", _LINK_NOWHERE.sub(r"\g<words>", _EMPTY_LINK.sub("", piece)))
+        piece = _WITH_BRACKETS.sub(lambda line: re.sub(r"(?<!\])\\([()])", r"\1", line[0]), piece)
         piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
             piece = _TAG.sub(lambda tag: _instead_of(tag, closed), piece)
