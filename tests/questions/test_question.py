@@ -54,6 +54,8 @@ def test_a_reading_that_fails_is_not_kept() -> None:
         ("Who directed Up before Alien's sequel?", ["Up", "Alien"]),
         ("In India, who wrote \u201cGood Omens\u201d?", ["Good Omens", "India", "Good Omens"]),
         ("《红高粱》的导演是谁？", ["红高粱"]),
+        ("I live in Peru. Which visa do Chile and I'd rather Bolivia want?", ["I", "Peru", "Chile", "Bolivia"]),
+        ("Did J. P. Hayes meet St. John in Node.js 2.0?", ["J. P. Hayes", "St. John", "Node.js 2.0"]),
         ("who is it?", []),
     ],
 )

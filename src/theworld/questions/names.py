@@ -18,7 +18,13 @@ LONGEST_NAME_CJK = 12
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’.\-&][^\W_{CJK_RANGES}]+)*")
 _CJK_RUN = re.compile(rf"[{CJK_RANGES}·•‧・]{{2,}}")
 _QUOTED = re.compile(r"[《「『“\"]([^《》「」『』“”\"]{2,60})[》」』”\"]")
-_CAPITALISED = re.compile(r"\b[A-Z][\w'’.-]*(?:\s+(?:of|the|de|la|van|von|and|&)?\s*[A-Z0-9][\w'’.-]*)*")
+_SHORT = r"(?:(?:[A-Z]\.)+|[A-Z][a-z]{1,2}\.)(?=\s)"  # initials, "St.": a stop that ends no sentence
+_REST = r"[\w'’-]*(?:\.[\w'’-]+)*"
+_NO_NAME = r"(?!I['’][a-z])"  # "I'd", which a sentence may hold anywhere
+_CAPITALISED = re.compile(
+    rf"\b{_NO_NAME}(?:{_SHORT}|[A-Z]{_REST})"
+    rf"(?:\s+(?:(?:of|the|de|la|van|von|and|&)\s+(?!I\b))?{_NO_NAME}(?:{_SHORT}|[A-Z0-9]{_REST}))*"
+)
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.?!:\n])\s*$")
 _POSSESSIVE = re.compile(r"['’]s$")
 _OPENING = frozenset(
