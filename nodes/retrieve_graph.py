@@ -92,7 +92,7 @@ class GraphSearch:
         question = read_question(query, self.state.language)
         wanted: SeedQuery = {"tenant": context.tenant, "filters": context.filters, "limit": SEED_NOTES}
         with self._without("sparse", context, noted):
-            lists.append([hit.note_id for hit in self.sparse.search(query, **wanted)])
+            lists.append([hit.note_id for hit in self.sparse.search(question.keywords, **wanted)])
         deadline.check()
         entities = None
         known = partial(self.graph.entities, tenant=context.tenant)

@@ -37,7 +37,9 @@ KEPT = 64
 """Questions whose readings are remembered; one request reads a handful."""
 LONGEST_KEPT = 2_000
 """Characters of a question whose readings are remembered."""
-_LATIN_WORD = re.compile(r"[A-Za-z]+")
+_LATIN_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*")
+_NAME_IN_CAPITALS = re.compile(r"[A-Z]{2,}")
+"""No function word, but as IT and WHO are written."""
 T = TypeVar("T")
 
 
@@ -96,6 +98,20 @@ class Question:
     def content(self) -> tuple[str, ...]:
         """Those that are no function words; all where there are no others."""
         return content_words(self.tokens)
+
+    @_Once
+    def keywords(self) -> str:
+        """Its text without English function words, what BM25 is asked; all of it where it has nothing else.
+
+        Notes of another language hold few of them, which would make them count for much.
+        """
+
+        def kept(word: re.Match[str]) -> str:
+            named = _NAME_IN_CAPITALS.fullmatch(word[0]) is not None
+            return word[0] if named or not function_words().issuperset(tokens(word[0])) else ""
+
+        text = _LATIN_WORD.sub(kept, self.text)
+        return text if tokens(text) else self.text
 
     @_Once
     def units(self) -> tuple[Unit, ...]:
@@ -157,7 +173,7 @@ def _language_of(text: str) -> Language:
     Commands, products and names in it stay Latin and may be most of its characters: "br log truncate 怎么用？".
     """
     if (language := detect_language(text)) == "en" and has_ideographs(text):
-        words = {word.lower() for word in _LATIN_WORD.findall(text) if not word.isupper()}
+        words = {word.lower() for word in re.findall("[A-Za-z]+", text) if not word.isupper()}
         return "zh" if function_words().isdisjoint(words) else "en"
     return language
 

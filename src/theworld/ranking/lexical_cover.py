@@ -28,10 +28,10 @@ class LexicalCover:
 
 
 def lexical_cover(question: Question, texts: Sequence[str]) -> LexicalCover:
-    """Return which distinct tokens of a question each text holds, with idf counted over these texts."""
+    """Return which of a question's content words each text holds, with idf counted over these texts."""
     bags = [token_set(text) for text in texts]
-    similarity = np.array([[float(word in bag) for word in question.tokens] for bag in bags], dtype=np.float32)
-    similarity = similarity.reshape(len(texts), len(question.tokens))
+    similarity = np.array([[float(word in bag) for word in question.content] for bag in bags], dtype=np.float32)
+    similarity = similarity.reshape(len(texts), len(question.content))
     rare = [idf(int(found), len(texts)) for found in similarity.sum(axis=0)]
     weights = np.array(rare, dtype=np.float32)
     return LexicalCover(similarity, weights, similarity @ weights / max(float(weights.sum()), 1e-9))
