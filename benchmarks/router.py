@@ -27,7 +27,7 @@ from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import percentile
 from theworld.routing import Rules, route
 from theworld.settings import Settings
-from theworld.sql.database import Database, database_reader
+from theworld.sql.database import Database
 from theworld.state import Context, RouteDecision, RoutePath
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
@@ -47,7 +47,7 @@ def main() -> None:
         mapped = {"url": f"sqlite:///{paths['database']}", "ontology": paths["ontology"], "timezone": "Asia/Shanghai"}
         settings = Settings(database=mapped)
         database = Database.open(settings.database)
-        read = database_reader(database)
+        read = database.view
         print(environment(settings))
 
         def choose(question: str) -> RoutePath:
@@ -84,7 +84,7 @@ def judge_database(file: Path, questions: Path, documents: Sequence[Path]) -> No
     """Print how many questions of a database and of documents go their way; nothing of either was fitted."""
     settings = Settings(database={"url": f"sqlite:///{file.resolve()}", "timezone": "Asia/Shanghai"})
     with closing(Database.open(settings.database)) as database:
-        read = database_reader(database)
+        read = database.view
 
         def decided(question: str, now: str | None) -> RouteDecision:
             asked = Context(now=datetime.fromisoformat(now or "2025-06-01T12:00:00"))

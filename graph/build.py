@@ -34,7 +34,6 @@ from theworld.nodes.retrieve_graph import retrieve_graph
 from theworld.nodes.retrieve_ontology import retrieve_ontology
 from theworld.nodes.retrieve_sparse import retrieve_sparse
 from theworld.nodes.route_query import route_query
-from theworld.routing import DatabaseReader
 from theworld.routing.parts import parts_finder
 from theworld.state import Context, QueryInput, QueryOutput, QueryState, Update
 from theworld.wikidata import EntriesByName
@@ -51,7 +50,8 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
     runs are under way at once; further ones wait before their clock starts.
     """
     graph: Graph = StateGraph(QueryState, context_schema=Context, input_schema=QueryInput, output_schema=QueryOutput)
-    find_parts = parts_finder(resources.settings, _reader(resources))
+    database = resources.database
+    find_parts = parts_finder(resources.settings, None if database is None else database.view)
     news: dict[str, Any] = {"refresh": resources.store.refresh, "deadline_ms": resources.settings.retrieval.deadline_ms}
     receive = bind(receive_question, optional=False, **news)
     graph.add_node("receive_question", receive, input_schema=QueryInput)
@@ -84,14 +84,6 @@ def _part_answerer(resources: Resources) -> Callable[[QueryState, Context], Mapp
     return lambda state, context: cast("Mapping[str, Any]", answer(state, context=context))
 
 
-def _reader(resources: Resources) -> DatabaseReader | None:
-    if resources.database is None:
-        return None
-    from theworld.sql.database import database_reader
-
-    return database_reader(resources.database)
-
-
 def _add(graph: Graph, node: Callable[..., Update], /, *, optional: bool = True, **dependencies: Any) -> None:
     """Add a node under the name of its function."""
     graph.add_node(node.__name__, bind(node, optional=optional, **dependencies))
@@ -107,7 +99,7 @@ def _add_answering(graph: Graph, resources: Resources) -> None:
         optional=False,
         settings=settings,
         strategy=resources.strategy,
-        database=_reader(resources),
+        database=resources.database and resources.database.view,
         history=resources.history,
         ontology=resources.ontology,
     )

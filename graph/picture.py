@@ -18,7 +18,7 @@ def draw() -> str:
     anything: Any = SimpleNamespace()
     store: Any = SimpleNamespace(refresh=None, sparse=None, dense=None, graph=None)
     models: Any = SimpleNamespace(by_space=None, chat=anything)
-    parts: dict[str, Any] = {"strategy": None, "database": anything, "history": None, "limit": 1}
+    parts: dict[str, Any] = {"strategy": None, "database": SimpleNamespace(view=None), "history": None, "limit": 1}
     parts |= {"reranker": None, "resolver": None, "knowledge": None, "judge": None, "ontology": None}
     resources: Any = SimpleNamespace(settings=Settings(), store=store, models=models, **parts)
     picture: str = build_graph(resources).get_graph().draw_mermaid()

@@ -135,11 +135,7 @@ def open_resources(
         if resources.ontology is not None:
             resources.ontology.warm(store.ledger.graph.tenants())
         with ready(resources.reranker), open_database(settings) as database:
-            view = None
-            if database is not None:
-                from theworld.sql.database import database_reader
-
-                view = database_reader(database)(WARM_UP, Context())
+            view = database.view(WARM_UP, Context()) if database is not None else None
             features_of(WARM_UP, Context(), settings, database=view)
             yield replace(resources, database=database)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Literal
 
 from langgraph.runtime import Runtime
 
@@ -29,6 +28,7 @@ from theworld.state import (
     Update,
     context_at,
 )
+from theworld.text import Language
 
 READ_CONFIDENCE = 0.9
 """Confidence in an answer of which every word was read."""
@@ -50,7 +50,7 @@ def query_database(
     """
     begun = time.perf_counter()
     context = context_at(state, runtime)
-    language: Literal["zh", "en"] = "zh" if state.language == "zh" else "en"
+    language: Language = "zh" if state.language == "zh" else "en"
     own = Deadline(state.retrieval_started or begun, context.deadline_ms or deadline_ms)
     deadline = own.ending_with(request_deadline(state, context))
     noted: list[Degradation] = []
@@ -75,13 +75,25 @@ def query_database(
 
 def computed(tables: Sequence[QueryTable], language: str) -> Answer:
     """Return the answer that tables give, one sentence each; nothing to be told is told."""
-    spoken: Literal["zh", "en"] = "zh" if language == "zh" else "en"
+    spoken: Language = "zh" if language == "zh" else "en"
     marked = [f"{in_words(table, spoken)} [{number}]" for number, table in enumerate(tables, start=1)]
     return Answer(
         text="\n".join(marked),
         kind="computed",
         confidence=READ_CONFIDENCE,
-        citations=tuple(cite(number, table) for number, table in enumerate(tables, start=1)),
+        citations=tuple(  # the database as document, the statement as quote
+            Citation(
+                number=number,
+                document_id=f"database:{table.source}",
+                note_id=f"table:{number}",
+                title=table.title,
+                source=table.source,
+                start=0,
+                end=len(table.sql),
+                quote=table.sql,
+            )
+            for number, table in enumerate(tables, start=1)
+        ),
         reason=f"read from {len(tables)} statement{'s' if len(tables) > 1 else ''} over the database",
     )
 
@@ -100,20 +112,6 @@ def evidence_paths(tables: Sequence[QueryTable]) -> list[EvidencePath]:
     ]
 
 
-def cite(number: int, table: QueryTable) -> Citation:
-    """Return the citation of a table: the database as document, the statement as quote."""
-    return Citation(
-        number=number,
-        document_id=f"database:{table.source}",
-        note_id=f"table:{number}",
-        title=table.title,
-        source=table.source,
-        start=0,
-        end=len(table.sql),
-        quote=table.sql,
-    )
-
-
 def _written(
     state: QueryState,
     context: Context,
@@ -123,32 +121,27 @@ def _written(
     *,
     reason: str,
 ) -> Update:
-    """Return what a language model's statement gives, where one is configured and allowed."""
+    """Return what a language model's statement gives, where one is configured and allowed, else why there is none."""
+    written = Written(None, ModelUsage())
     said = f"the question was not read for certain ({reason}); the other ways answer"
-    if model is None or not (database.settings.model_sql and context.use_model and state.route.model):
-        return _left(said, deadline)
-    written: Written = write_statement(
-        model,
-        database,
-        state.query,
-        state.language,
-        reading=reason,
-        context=context,
-        deadline=deadline,
-        whole=request_deadline(state, context),
-    )
-    if written.table is None or not written.table.rows:
-        problem = written.problem or "the statement gave no rows"
-        return _left(f"{said}; {model.name}: {problem}", deadline) | {"usage": written.usage}
-    answer = computed([written.table], context.language or state.language)
-    note = f"the statement was written by {model.name}; it was checked for safety, not for meaning"
-    answer = answer.model_copy(update={"confidence": WRITTEN_CONFIDENCE, "reason": note})
-    degradation = Degradation(stage="query_database", reason=f"{reason}; {note}", elapsed_ms=deadline.spent_ms())
-    return {"tables": [written.table], "result": answer, "usage": written.usage, "degradations": [degradation]}
-
-
-def _left(reason: str, deadline: Deadline) -> Update:
-    return {
-        "degradations": [Degradation(stage="query_database", reason=reason, elapsed_ms=deadline.spent_ms())],
-        "usage": ModelUsage(),
-    }
+    if model is not None and database.settings.model_sql and context.use_model and state.route.model:
+        written = write_statement(
+            model,
+            database,
+            state.query,
+            state.language,
+            reading=reason,
+            context=context,
+            deadline=deadline,
+            whole=request_deadline(state, context),
+        )
+        said += f"; {model.name}: {written.problem or 'the statement gave no rows'}"
+    update: Update = {"usage": written.usage}
+    if model is not None and written.table is not None and written.table.rows:
+        note = f"the statement was written by {model.name}; it was checked for safety, not for meaning"
+        answer = computed([written.table], context.language or state.language)
+        answer = answer.model_copy(update={"confidence": WRITTEN_CONFIDENCE, "reason": note})
+        update |= {"tables": [written.table], "result": answer}
+        said = f"{reason}; {note}"
+    degradation = Degradation(stage="query_database", reason=said, elapsed_ms=deadline.spent_ms())
+    return update | {"degradations": [degradation]}

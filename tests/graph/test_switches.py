@@ -243,7 +243,7 @@ SQL = '{"sql": "SELECT COUNT(*) AS n FROM company WHERE status = \'frozen\'"}'
 def test_a_models_statement_goes_through_the_same_guard(resources, reply, kind):
     model = FakeChatModel([reply, "Not enough evidence."])
     settings = resources.settings.database.model_copy(update={"model_sql": True})
-    database = Database(resources.database.engine, resources.database.mapping.lookup.ontology, settings)
+    database = Database(resources.database.engine, resources.database.mapping, settings)
     models = dataclasses.replace(resources.models, chat=model)
     graph = build_graph(dataclasses.replace(resources, database=database, models=models))
     output = ask(graph, "冻结客户数目几何", database=True)

@@ -6,7 +6,7 @@ import pytest
 
 from theworld.demo.credit import write_sample
 from theworld.settings import Settings
-from theworld.sql.database import Database, database_reader
+from theworld.sql.database import Database
 from theworld.state import Context
 
 
@@ -25,5 +25,5 @@ def mapped_settings(tmp_path_factory) -> Settings:
 @pytest.fixture(scope="session")
 def read(mapped_settings):
     database = Database.open(mapped_settings.database)
-    yield database_reader(database)
+    yield database.view
     database.close()

@@ -24,7 +24,7 @@ class Source:
 def test_it_is_asked_once_in_a_while_and_a_failure_keeps_what_was_known():
     now = [0.0]
     source = Source()
-    history = RememberedHistory(source, seconds=60, clock=lambda: now[0])
+    history = RememberedHistory(source, clock=lambda: now[0])
     assert [history.route_outcomes("a") for _ in range(3)] == [{"graph": (1, 10)}] * 3
     now[0] = 61
     assert history.route_outcomes("a") == {"graph": (2, 10)}

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from theworld.errors import DatabaseError, StatementRefusedError
+from theworld.sql.guard import check_statement, parse_statement
 from theworld.sql.plan import UnclearError
-from theworld.sql.statements.guard import check_statement, parse_statement
 
 TABLE = yaml.safe_load((Path(__file__).parent / "data" / "hostile.yaml").read_text("utf-8"))
 STATEMENTS = [(kind, text) for kind, texts in TABLE.items() if kind != "prompts" for text in texts]

@@ -253,12 +253,11 @@ def explain_route(
     from theworld.nodes.receive_question import clean_question
     from theworld.routing import Rules, route
     from theworld.settings import Settings
-    from theworld.sql.database import database_reader
     from theworld.state import Context
 
     question, context, settings = clean_question(question), Context(now=now), Settings.load()
     with open_database(settings) as database:
-        view = database_reader(database)(question, context) if database is not None else None
+        view = database.view(question, context) if database is not None else None
         decision = route(question, context, settings, Rules(), database=view)
     if as_json:
         print_json(decision.model_dump(mode="json"))

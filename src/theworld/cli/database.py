@@ -46,16 +46,16 @@ def draft(
     from theworld.sql.drafting.proposing import draft_mapping
 
     drafted, said = draft_mapping(_address(source)[0]), error_console()
-    if out is None:
-        typer.echo(write_mapping(_with_proposals(drafted) if ask_model else drafted), nl=False)
-        return
     new, gone = list(drafted.tables), list[str]()
-    if out.exists():
+    if out is not None and out.exists():
         written = read_mapping(out)
         if written is None:
             raise typer.BadParameter(f"{out} is another kind of file; name a new one.", param_hint="--out")
         drafted, new, gone = merge(written, drafted)
     drafted = _with_proposals(drafted) if ask_model else drafted
+    if out is None:
+        typer.echo(write_mapping(drafted), nl=False)
+        return
     save_mapping(drafted, out)
     guessed = sum(t.sure < 1 for t in drafted.tables.values())
     said.print(f"{out}: {len(drafted.tables)} tables, {guessed} of them drafted and not yet confirmed")

@@ -1,9 +1,8 @@
 """Which way a question goes: its features, strategies that choose a path, and what a path means for the channels."""
 
-from theworld.routing.allocation import OFF, allocate, route
-from theworld.routing.features import DatabaseReader, DatabaseView, Features, features_of, is_smalltalk
-from theworld.routing.history import RememberedHistory, RouteHistory, with_history
-from theworld.routing.strategies import Choice, Rules, Strategy
+from theworld.routing.features import DatabaseReader, DatabaseView, Features, features_of
+from theworld.routing.history import RememberedHistory, RouteHistory
+from theworld.routing.strategies import OFF, Choice, Rules, Strategy, route, with_history
 
 __all__ = [
     "OFF",
@@ -15,9 +14,7 @@ __all__ = [
     "RouteHistory",
     "Rules",
     "Strategy",
-    "allocate",
     "features_of",
-    "is_smalltalk",
     "route",
     "with_history",
 ]

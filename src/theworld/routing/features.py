@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import Literal, NamedTuple, get_args
 
 from theworld.data_files import load_table
-from theworld.questions import Question, read_question
+from theworld.questions import read_question
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.text import Language, cjk_share
@@ -42,11 +42,8 @@ class DatabaseView(NamedTuple):
     """Share of the question's characters that mean nothing to the database."""
 
 
-class DatabaseReader(Protocol):
-    """Says what a database knows of a question, without running anything."""
-
-    def __call__(self, question: str, context: Context) -> DatabaseView:
-        """Return the view; never raises."""
+DatabaseReader = Callable[[str, Context], DatabaseView]
+"""Says what a database knows of a question, without running anything; never raises."""
 
 
 class Features(NamedTuple):
@@ -56,15 +53,13 @@ class Features(NamedTuple):
     signals: Mapping[SignalKind, tuple[str, ...]]
     """Words found, by kind."""
     smalltalk: bool
-    """Whether it is small talk from beginning to end."""
+    """Whether it is small talk from beginning to end: any other letter or digit makes it a question."""
     literal: float
     """Share of the question that is quoted or looks like an identifier."""
     quoted: bool
     """Whether something is quoted."""
     named: bool
     """Whether a proper name seems to be in it."""
-    length: int
-    """Characters without spaces."""
     database: DatabaseView
     ontology: bool
     """Whether there is an ontology to ask."""
@@ -81,15 +76,12 @@ class Features(NamedTuple):
 @cache
 def signals() -> dict[str, re.Pattern[str]]:
     """Return one pattern per section, compiled from data/signals.yaml."""
-    table = load_table("theworld.routing", "data/signals.yaml")
-    return {kind: _pattern(words) for kind, words in table.items()}
-
-
-def _pattern(words: Mapping[str, list[object]]) -> re.Pattern[str]:
-    letter = rf"[^\W_{CJK_RANGES}]"
-    latin = [rf"(?<!{letter})(?:{word})(?!{letter})" for word in map(str, words["en"])]
-    cjk = [f"(?:{word})" for word in map(str, words["zh"])]
-    return re.compile("|".join(sorted(latin + cjk, key=len, reverse=True)))
+    letter, patterns = rf"[^\W_{CJK_RANGES}]", {}
+    for kind, words in load_table("theworld.routing", "data/signals.yaml").items():
+        latin = [rf"(?<!{letter})(?:{word})(?!{letter})" for word in words["en"]]
+        cjk = [f"(?:{word})" for word in words["zh"]]
+        patterns[kind] = re.compile("|".join(sorted(latin + cjk, key=len, reverse=True)))
+    return patterns
 
 
 # Every repetition has a bound: a question of 20,000 characters is looked at from each of its places.
@@ -128,26 +120,19 @@ def features_of(
     literals = [m.group() for p in (_QUOTED, _IDENTIFIER) for m in p.finditer(plain)]
     asked = _LITERAL_ASK.sub("", _IDENTIFIER.sub("", _QUOTED.sub("", plain)))
     left = len(re.findall(r"\w", asked))
+    rest, chat = signals()["smalltalk"].subn(" ", question.folded)
     budget = context.deadline_ms or settings.retrieval.deadline_ms
     view = database or DatabaseView()
     mixed = 0.3 < cjk_share(query) < 1 and bool(re.search(r"[A-Z][a-zA-Z]+", query))
     return Features(
         language=question.language,
         signals=found,
-        smalltalk=short and is_smalltalk(question),
+        smalltalk=short and chat > 0 and not _LETTERS.search(signals()["beside_smalltalk"].sub(" ", rest)),
         literal=0.0 if not literals else 1.0 - min(1.0, left / size),
         quoted=bool(_QUOTED.search(query)),
         named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or mixed,
-        length=size,
         database=view,
         ontology=ontology and context.ontology is not False,
         deadline_ms=float(budget if context.total_deadline_ms is None else min(budget, context.total_deadline_ms)),
         tokens_left=context.tokens_left,
     )
-
-
-def is_smalltalk(question: Question) -> bool:
-    """Return whether a message is small talk and nothing else: any other letter or digit makes it a question."""
-    words = signals()
-    rest = words["smalltalk"].sub(" ", question.folded)
-    return rest != question.folded and not _LETTERS.search(words["beside_smalltalk"].sub(" ", rest))

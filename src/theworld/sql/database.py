@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -17,23 +16,22 @@ import sqlglot
 from sqlglot import exp
 
 from theworld.errors import DatabaseError, SettingsError, TheWorldError
-from theworld.ontology import Ontology
 from theworld.ontology.files.formats import load_ontology
 from theworld.questions import read_question
-from theworld.routing import DatabaseReader, DatabaseView
+from theworld.routing import DatabaseView
 from theworld.settings import DatabaseSettings
+from theworld.sql.building import build, column, table
 from theworld.sql.drafting.file import read_mapping, to_ontology
 from theworld.sql.drafting.proposing import draft_mapping, labels_for
 from theworld.sql.engines import Engine, Rows, open_engine
+from theworld.sql.guard import Statement, check_statement, parse_statement
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Plan, UnclearError
 from theworld.sql.questions.completeness import check_sure
 from theworld.sql.questions.cutting import cut_question
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Named, cue_meanings, label_meanings
 from theworld.sql.questions.understanding import plan_terms
-from theworld.sql.results import to_table, words
-from theworld.sql.statements.building import build, column, table
-from theworld.sql.statements.guard import Statement, check_statement, parse_statement
+from theworld.sql.results import WORDS, to_table
 from theworld.state import Context, QueryTable, TableColumn
 from theworld.state.tables import Cell
 from theworld.text import Language
@@ -55,18 +53,17 @@ class Database:
     def __init__(
         self,
         engine: Engine,
-        ontology: Ontology,
+        mapping: DatabaseMapping,
         settings: DatabaseSettings,
         confirmed: Mapping[str, str] | None = None,
     ) -> None:
-        self.engine, self.settings = engine, settings
+        self.engine, self.mapping, self.settings = engine, mapping, settings
         self.confirmed = {fold_in_place(question).strip(): sql for question, sql in (confirmed or {}).items()}
         """The statements kept for questions, by question."""
-        self.mapping = DatabaseMapping(ontology)
         self.zone: tzinfo = UTC if settings.timezone == "UTC" else ZoneInfo(settings.timezone)
         self._labels = list(label_meanings(self.mapping))
-        self._lexicons: OrderedDict[str, Lexicon] = OrderedDict()
-        self._lock = threading.Lock()
+        self.lexicon = lru_cache(maxsize=TENANTS_KEPT)(self._read_lexicon)
+        """The words of a tenant: labels, cues, and the names in its rows, read once."""
 
     @classmethod
     def open(cls, settings: DatabaseSettings) -> Database:
@@ -89,7 +86,7 @@ class Database:
             raise DatabaseError("it maps no class to a table", where=str(settings.ontology or "draft"), remedy=remedy)
         engine = open_engine(address, mapping.tables)
         mapping.check(engine.schema(), where=engine.name)
-        return cls(engine, ontology, settings, confirmed)
+        return cls(engine, mapping, settings, confirmed)
 
     def close(self) -> None:
         """Give up the connection."""
@@ -101,9 +98,12 @@ class Database:
             return datetime.now(self.zone)
         return moment.replace(tzinfo=self.zone) if moment.tzinfo is None else moment.astimezone(self.zone)
 
-    def view(self, question: str, *, tenant: str, now: datetime | None = None) -> DatabaseView:
-        """Return how much of a question speaks of this database, for the router; nothing is run."""
-        terms, unknown = cut_question(question, self.now(now), self.lexicon(tenant))
+    def view(self, question: str, context: Context) -> DatabaseView:
+        """Return how much of a question speaks of this database, for the router; nothing is run, nothing raised."""
+        try:
+            terms, unknown = cut_question(question, self.now(context.now), self.lexicon(context.tenant))
+        except TheWorldError:  # the names of its rows cannot be read
+            return DatabaseView(available=True)
         try:
             language = read_question(question).language
             understood = bool(plan_terms(terms, unknown, mapping=self.mapping, language=language))
@@ -140,7 +140,7 @@ class Database:
         known = self.confirmed.get(fold_in_place(question).strip())
         if known is not None and not dry_run:
             table = self.run_text(known, title=question, tenant=tenant, timeout_ms=timeout_ms)
-            return (table.model_copy(update={"reading": (str(words(language)["confirmed"]),)}),)
+            return (table.model_copy(update={"reading": (str(WORDS[language]["confirmed"]),)}),)
         terms, unknown = cut_question(question, self.now(now), self.lexicon(tenant))
         plans = plan_terms(terms, unknown, mapping=self.mapping, language=language)
         check_sure(plans, self.mapping)
@@ -176,7 +176,7 @@ class Database:
         rows = Rows((), (), False) if dry_run else self._read(statement, timeout_ms)
         if more and plan.limit and len(rows.rows) > plan.limit:
             if rows.rows[plan.limit][-1] == rows.rows[plan.limit - 1][-1]:
-                plan = replace(plan, reading=(*plan.reading, str(words(language)["tied"])))
+                plan = replace(plan, reading=(*plan.reading, str(WORDS[language]["tied"])))
             rows = replace(rows, rows=rows.rows[: plan.limit])
         return to_table(plan, rows, mapping=self.mapping, language=language).model_copy(
             update=self._how(statement, begun)
@@ -221,23 +221,12 @@ class Database:
             mark.replace(exp.convert(table.parameters[mark.name]))
         return tree.sql(dialect=self.engine.dialect)
 
-    def lexicon(self, tenant: str) -> Lexicon:
-        """Return the words of a tenant: labels, cues, and the names in its rows, read once."""
-        with self._lock:
-            if tenant in self._lexicons:
-                self._lexicons.move_to_end(tenant)
-                return self._lexicons[tenant]
-        made = Lexicon(chain(cue_meanings(), self._labels, self._names(tenant), self._values(tenant)))
-        with self._lock:
-            self._lexicons[tenant] = made
-            while len(self._lexicons) > TENANTS_KEPT:
-                self._lexicons.popitem(last=False)
-        return made
+    def _read_lexicon(self, tenant: str) -> Lexicon:
+        return Lexicon(chain(cue_meanings(), self._labels, self._names(tenant), self._values(tenant)))
 
     def refresh(self) -> None:
         """Forget the names of rows; they are read again with the next question."""
-        with self._lock:
-            self._lexicons.clear()
+        self.lexicon.cache_clear()
 
     def _names(self, tenant: str) -> Named:
         """Yield the names of rows, each with the row it means."""
@@ -264,7 +253,7 @@ class Database:
     def _values(self, tenant: str) -> Named:
         """Yield the values of listed columns with their translations; of more than are known none is a name."""
         for class_id, own in self.mapping.classes.items():
-            for attribute in self.mapping.attributes(class_id).values():
+            for attribute in self.mapping.attributes[class_id].values():
                 if not attribute.listed:
                     continue
                 cell = column("t", attribute.column or "")
@@ -278,15 +267,3 @@ class Database:
     def _known(self, select: exp.Select, tenant: str, most: int) -> Rows:
         checked = self._checked(select, tenant, most=most)
         return self.engine.read(checked.sql, checked.parameters, max_rows=most, timeout_ms=NAMES_TIMEOUT_MS)
-
-
-def database_reader(database: Database) -> DatabaseReader:
-    """Return what tells the router of a question; when its names cannot be read, nothing is known of it."""
-
-    def read(question: str, context: Context) -> DatabaseView:
-        try:
-            return database.view(question, tenant=context.tenant, now=context.now)
-        except TheWorldError:
-            return DatabaseView(available=True)
-
-    return read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -31,21 +32,20 @@ class Look:
 def look_at(database: Database, facts: Mapping[str, TableFacts]) -> Iterator[Look]:
     """Yield every mapped table with example questions asked of it."""
     mapping = database.mapping
-    names: dict[str, list[str]] = {}
-    for class_id in mapping.classes:
-        for label in mapping.lookup.classes[class_id].labels.all():
-            names.setdefault(label, []).append(class_id)
+    tables_called = Counter(
+        label for class_id in mapping.classes for label in mapping.lookup.classes[class_id].labels.all()
+    )
     for class_id, table in mapping.classes.items():
         own = mapping.lookup.classes[class_id]
         asked = [(q, asked_of(database, q)) for q in _questions(database, class_id)[:EXAMPLES]]
-        odd = [f"{label!r} is a name of several tables" for label in own.labels.all() if len(names[label]) > 1]
+        odd = [f"{label!r} is a name of several tables" for label in own.labels.all() if tables_called[label] > 1]
         if own.confidence < 1:
             odd.append(f"its names are a guess (sure {own.confidence:g})")
         live = facts.get(table.name)
-        if live is not None and not live.rows:
+        if live is not None and live.rows:
+            odd += [f"column {c.name} is empty throughout" for c in live.columns.values() if not c.filled]
+        elif live is not None:
             odd.append("it has no rows")
-        if live is not None:
-            odd += [f"column {c.name} is empty throughout" for c in live.columns.values() if live.rows and not c.filled]
         odd += [f"only rows with {column} = {value} are counted" for column, value in table.counts.items()]
         yield Look(table.name, own.labels.all(), tuple(asked), tuple(odd))
 
@@ -65,7 +65,7 @@ def _questions(database: Database, class_id: str) -> list[str]:
             break
     if mapping.classes[class_id].time:
         found.append(f"按月的{own}数量" if zh else f"number of {many} per month")
-    for attribute in mapping.attributes(class_id).values():
+    for attribute in mapping.attributes[class_id].values():
         if is_measure(attribute):
             name = attribute.labels.preferred("zh" if zh else "en")
             found.append(f"{own}的平均{name}是多少？" if zh else f"average {name} of {own}")

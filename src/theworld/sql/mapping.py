@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from theworld.errors import DatabaseError
-from theworld.ontology import Attribute, ClassTable, Lookup, Ontology
+from theworld.ontology import Attribute, ClassTable, Lookup, Ontology, Relation
+from theworld.ontology.model import RelationJoin
 from theworld.text.language import Language
 
 MOST_STEPS = 3
@@ -68,20 +69,23 @@ class DatabaseMapping:
             id_ for id_ in self.lookup.classes if id_ not in self.classes and self.lookup.table(id_) is not None
         )
         """Classes that inherit a table and do not say which of its rows are theirs: never read as all of them."""
-        self._attributes: dict[str, dict[str, Attribute]] = {}
+        self.attributes: Mapping[str, Mapping[str, Attribute]] = {
+            class_id: {one.id: one for _, one in self.lookup.attributes(class_id) if one.column}
+            for class_id in self.classes
+        }
+        """The attributes of each class that have a column, inherited ones included, by id."""
+        self.relations: list[tuple[Relation, RelationJoin]] = [
+            (one, one.join)
+            for one in self.lookup.relations.values()
+            if one.join is not None and one.source in self.classes and one.target in self.classes
+        ]
+        """The relations that are mapped, as are their two classes."""
         self._order = {relation: i for i, relation in enumerate(self.lookup.relations)}
-
-    def attributes(self, class_id: str) -> Mapping[str, Attribute]:
-        """Return the attributes of a class that have a column, inherited ones included, by id."""
-        if class_id not in self._attributes:
-            own = {attribute.id: attribute for _, attribute in self.lookup.attributes(class_id) if attribute.column}
-            self._attributes[class_id] = own
-        return self._attributes[class_id]
 
     def attribute(self, name: str) -> Attribute:
         """Return the attribute that `class.attribute` or `class.attribute=value` names."""
         class_id, _, rest = name.partition(".")
-        return self.attributes(class_id)[rest.partition("=")[0]]
+        return self.attributes[class_id][rest.partition("=")[0]]
 
     def name(self, class_id: str, language: Language) -> str:
         """Return what a class is called."""
@@ -91,10 +95,8 @@ class DatabaseMapping:
     def joins(self) -> tuple[Join, ...]:
         """Every mapped relation, read both ways."""
         found = []
-        for relation in self.lookup.relations.values():
-            join, source, target = relation.join, relation.source, relation.target
-            if join is None or source not in self.classes or target not in self.classes:
-                continue
+        for relation, join in self.relations:
+            source, target = relation.source, relation.target
             here, there = join.column or self.classes[source].key, self.classes[target].key
             first, second = join.source_key or "", join.target_key or ""  # of the table between, where there is one
             found.append(Join(relation.id, source, target, here, there, join.table, first, second))
@@ -109,18 +111,15 @@ class DatabaseMapping:
         tenants: dict[str, str] = {}
         for class_id, table in self.classes.items():
             shown = [table.key, table.label.zh, table.label.en, table.given, table.time, *table.counts]
-            shown += [c for a in self.attributes(class_id).values() for c in (a.column, *a.times, a.less)]
+            shown += [c for a in self.attributes[class_id].values() for c in (a.column, *a.times, a.less)]
             columns.setdefault(table.name, {}).update(dict.fromkeys(c for c in shown if c))
             keys.setdefault(table.name, set()).add(table.key)
             if table.tenant:
                 tenants[table.name] = table.tenant
-        for relation in self.lookup.relations.values():
-            join, source = relation.join, self.classes.get(relation.source)
-            if join is None or source is None or relation.target not in self.classes:
-                continue
-            name = join.table or source.name
+        for relation, join in self.relations:
+            name = join.table or self.classes[relation.source].name
             found = [c for c in (join.column, join.source_key, join.target_key) if c]
-            columns.setdefault(name, {}).update(dict.fromkeys([*found, *([join.time] if join.time else [])]))
+            columns.setdefault(name, {}).update(dict.fromkeys(c for c in (*found, join.time) if c))
             keys.setdefault(name, set()).update(found)
             if join.table and join.tenant:
                 tenants[name] = join.tenant
@@ -131,9 +130,14 @@ class DatabaseMapping:
             for name, own in columns.items()
         }
 
-    def check(self, live: Mapping[str, frozenset[str]], *, where: str) -> None:
-        """Raise DatabaseError naming everything that is missing: tables and columns, or the table of a join's class."""
-        known = {name.casefold(): {c.casefold() for c in columns} for name, columns in live.items()}
+    def check(self, live: Iterable[tuple[str, str]], *, where: str) -> None:
+        """Raise DatabaseError naming what is missing: a table or column, or the table of a join's class.
+
+        `live` are the tables that there are, each with each of its columns.
+        """
+        known: dict[str, set[str]] = {}
+        for name, column in live:
+            known.setdefault(name.casefold(), set()).add(column.casefold())
         found = []
         for name, table in self.tables.items():
             columns = known.get(name.casefold())
@@ -204,10 +208,8 @@ class DatabaseMapping:
         if not path or not path[0].single or path[0].relation in via:
             return []
         first = path[0]
-        if not any(
-            join.target == first.target and join.relation != first.relation and join.single
-            for join in self.steps(first.source)
-        ):
+        others = (j for j in self.steps(first.source) if j.single and j.relation != first.relation)
+        if first.target not in {join.target for join in others}:
             return []
         relation = self.lookup.relations[first.relation]
         parts = self.name(relation.target, language), relation.labels.preferred(language)

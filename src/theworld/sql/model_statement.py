@@ -43,7 +43,7 @@ def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
         columns |= {column: f"only rows with {value} count" for column, value in table.counts.items()}
         for label in (table.given, table.label.zh, table.label.en):
             columns |= {label: "name"} if label else {}
-        for attribute in mapping.attributes(class_id).values():
+        for attribute in mapping.attributes[class_id].values():
             unit = f", {attribute.unit.of(language)}" if attribute.unit else ""
             named = (f"{v.in_column} is {v.labels.preferred(language) or v.id}" for v in attribute.values)
             values = f", {', '.join(named)}" if attribute.values else ""
@@ -53,10 +53,7 @@ def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
             columns[name] = f"{attribute.labels.preferred(language)}, {attribute.type}{unit}{values}"
         shown = "; ".join(f"{name} ({what})" for name, what in columns.items())
         lines.append(f"- {table.name} ({own.labels.preferred(language)}): {shown}")
-    for relation in mapping.lookup.relations.values():
-        join = relation.join
-        if join is None:
-            continue
+    for relation, join in mapping.relations:
         way = join.column or f"{join.table}.{join.source_key} -> {join.target_key}"
         lines.append(f"- {relation.labels.preferred(language)}: {relation.source}.{way} -> {relation.target}")
     return "\n".join(lines)

@@ -15,14 +15,9 @@ from theworld.state import PathStep, QueryTable, TableColumn
 from theworld.state.tables import Cell
 from theworld.text.language import Language
 
+WORDS: Mapping[Language, Mapping[str, Any]] = load_table("theworld.sql", "data/words.yaml")
 ROWS_TOLD = 5
 """Rows told in a sentence; the table has all."""
-
-
-def words(language: Language) -> Mapping[str, Any]:
-    """Return the phrases of a language."""
-    table: Mapping[str, Any] = load_table("theworld.sql", "data/words.yaml")[language]
-    return table
 
 
 def to_table(plan: Plan, rows: Rows, *, mapping: DatabaseMapping, language: Language) -> QueryTable:
@@ -59,7 +54,7 @@ def to_table(plan: Plan, rows: Rows, *, mapping: DatabaseMapping, language: Lang
 
 def _title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
     """Return what a plan shows, in words."""
-    phrases = words(language)
+    phrases = WORDS[language]
     own = mapping.name(plan.distinct.class_id if plan.distinct else plan.base, language)
     if plan.shape in {"list", "latest"}:
         return str(phrases["latest"]).format(own) if plan.shape == "latest" else own
@@ -85,7 +80,7 @@ _FIGURES = {
 
 
 def _columns(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[TableColumn, ...]:
-    headings = words(language)["columns"]
+    headings = WORDS[language]["columns"]
     found = []
     if plan.shape == "list":
         found.append(TableColumn(label=mapping.name(plan.base, language)))
@@ -115,7 +110,7 @@ def _shown(attribute: Attribute | None, label: str, language: Language) -> Table
 
 def _attribute(mapping: DatabaseMapping, class_id: str, column: str | None) -> Attribute | None:
     """Return the attribute that a column holds, None where it is only mapped."""
-    return next((a for a in mapping.attributes(class_id).values() if a.column == column), None)
+    return next((a for a in mapping.attributes[class_id].values() if a.column == column), None)
 
 
 def _cell(plan: Plan, index: int, cell: Cell, language: Language) -> Cell:
@@ -134,7 +129,7 @@ def _cell(plan: Plan, index: int, cell: Cell, language: Language) -> Cell:
 
 def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[str, ...]:
     """Return the conditions with the columns they are on (country: brazil), turned round or not, and the period."""
-    phrases, found = words(language), []
+    phrases, found = WORDS[language], []
     for item in plan.filters:
         is_key = item.column == mapping.classes[item.class_id].key
         on = _attribute(mapping, item.class_id, item.column) if item.operator == "in" and not is_key else None
@@ -162,7 +157,7 @@ def number(value: Cell, unit: str = "") -> str:
 
 def in_words(table: QueryTable, language: Language) -> str:
     """Return a table as one sentence, what it rests on included."""
-    phrases = words(language)
+    phrases = WORDS[language]
     separator = str(phrases["separator"])
     if not table.rows:
         said = str(phrases["nothing"]).format(title=table.title)

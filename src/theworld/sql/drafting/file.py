@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from theworld.errors import OntologyError
 from theworld.ontology import Attribute, ClassTable, Labels, Ontology, OntologyClass, Relation
@@ -32,8 +32,6 @@ ColumnType = Literal["text", "listed", "codes", "number", "integer", "date", "hi
 
 
 class _Drafted(Part):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     called: tuple[str, ...] = Field(default=(), description="Names, in any language; the first of each is preferred")
     sure: float = Field(
         default=1.0, ge=0, le=1, description="How sure the draft is; take the line out when it is right"

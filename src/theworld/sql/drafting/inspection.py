@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
-from theworld.errors import DatabaseError
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.types import TypeEngine
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
-    from sqlalchemy.types import TypeEngine
+from theworld.errors import DatabaseError
 
 Kind = Literal["text", "number", "integer", "date", "boolean", "other"]
 SAMPLED_ROWS = 20_000
@@ -60,25 +60,22 @@ class TableFacts:
 
 
 @contextmanager
-def opened(url: str) -> Iterator[Engine]:
+def opened(url: str) -> Iterator[sa.Engine]:
     """Give a SQLAlchemy engine that only reads; DatabaseError without the address when it cannot be opened."""
-    from sqlalchemy import create_engine, make_url
-    from sqlalchemy.exc import SQLAlchemyError
-
     engine = None
     try:
-        address = make_url(url)
+        address = sa.make_url(url)
         if address.get_backend_name() == "sqlite":
             path = Path(address.database or "").expanduser()
             if not path.is_file():
                 raise DatabaseError("there is no such file", where=str(path), remedy="Name an existing SQLite file.")
             place = f"file:{quote(str(path.resolve()))}?mode=ro"
-            engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(place, uri=True))
+            engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(place, uri=True))
         else:
             address = (
                 address.set(drivername="postgresql+psycopg") if address.drivername.startswith("postgres") else address
             )
-            engine = create_engine(address)
+            engine = sa.create_engine(address)
         yield engine
     except (SQLAlchemyError, ImportError) as error:
         said = type(error).__name__
@@ -97,10 +94,8 @@ def plain_address(url: str) -> str:
 
 def inspect_tables(url: str) -> dict[str, TableFacts]:
     """Return the tables of a database by name, with a sample of their values; empty ones too. Raises DatabaseError."""
-    from sqlalchemy import inspect
-
     with opened(url) as engine, engine.connect() as connection:
-        inspector = inspect(engine)
+        inspector = sa.inspect(engine)
         comments = _sqlite_comments(connection) if engine.dialect.name == "sqlite" else {}
         found = {}
         for name in sorted(inspector.get_table_names()):
@@ -123,25 +118,20 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
 
 
 def _kind(type_: TypeEngine[Any]) -> Kind:
-    from sqlalchemy import types as sa
-
     kinds: dict[type[TypeEngine[Any]], Kind] = {sa.Boolean: "boolean", sa.Date: "date", sa.DateTime: "date"}
     kinds |= {sa.Integer: "integer", sa.Numeric: "number", sa.Float: "number", sa.String: "text"}
     return next((kind for one, kind in kinds.items() if isinstance(type_, one)), "other")
 
 
-def _sample(connection: Connection, table: str, columns: list[str], kinds: Mapping[str, Kind]) -> list[Any]:
+def _sample(connection: sa.Connection, table: str, columns: list[str], kinds: Mapping[str, Kind]) -> list[Any]:
     """Return sampled rows; what is neither text, number nor date is not read (pictures), its cells are None."""
-    from sqlalchemy import String, column, literal, select, type_coerce
-    from sqlalchemy import table as table_
-
-    cells = [
-        literal(None) if kinds[c] == "other" else type_coerce(column(c), String()) if kinds[c] == "date" else column(c)
+    cells: list[sa.ColumnElement[Any]] = [
+        sa.literal(None) if kinds[c] == "other" else sa.column(c, sa.String() if kinds[c] == "date" else None)
         for c in columns
     ]
-    source = table_(table, *(column(c) for c in columns))
+    source = sa.table(table, *map(sa.column, columns))
     labelled = [cell.label(f"c{i}") for i, cell in enumerate(cells)]
-    return list(connection.execute(select(*labelled).select_from(source).limit(SAMPLED_ROWS)))
+    return list(connection.execute(sa.select(*labelled).select_from(source).limit(SAMPLED_ROWS)))
 
 
 def _facts(name: str, kind: Kind, comment: str, cells: list[Any]) -> ColumnFacts:
@@ -153,9 +143,7 @@ def _facts(name: str, kind: Kind, comment: str, cells: list[Any]) -> ColumnFacts
     return ColumnFacts(name, kind, comment, values, len(filled))
 
 
-def _sqlite_comments(connection: Connection) -> dict[tuple[str, str], str]:
-    from sqlalchemy import text
-
-    statements = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+def _sqlite_comments(connection: sa.Connection) -> dict[tuple[str, str], str]:
+    statements = connection.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
     lines = [(str(name), line) for name, sql in statements for line in (sql or "").splitlines()[1:]]
     return {(name, match[1]): match[2] for name, line in lines if (match := _COMMENT.match(line))}

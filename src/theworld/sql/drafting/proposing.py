@@ -14,20 +14,20 @@ from functools import cache
 from pathlib import PurePath
 from typing import Any
 
+from sqlalchemy import make_url
+
 from theworld.data_files import load_table
 from theworld.sql.drafting.file import ColumnDraft, MappingFile, TableDraft
 from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts, inspect_tables, plain_address
 from theworld.text.language import has_ideographs
 
+GLOSSARY: Mapping[str, Any] = load_table("theworld.sql", "data/glossary.yaml")
 LONGEST_VALUE = 60
-
 _CODE = re.compile(r"(-?\d+)\s*[=:：\-]?\s*([^\W\d_][^\s,，;；/、\d]*)")
 
 
 def draft_mapping(url: str) -> MappingFile:
     """Return the draft of a database. Raises DatabaseError when it cannot be inspected."""
-    from sqlalchemy import make_url
-
     facts = inspect_tables(url)
     name = re.sub(r"\W+", "_", PurePath(make_url(url).database or "database").stem).strip("_") or "database"
     return MappingFile(database=name, source=plain_address(url), tables=_Draft(facts).tables())
@@ -105,7 +105,7 @@ class _Draft:
         inverse: tuple[str, ...] = ()
         verbs: tuple[str, ...] = ()
         if target == table.name:
-            for line in glossary()["self_relations"]:
+            for line in GLOSSARY["self_relations"]:
                 if {own, said} & set(line["column"]):
                     called = tuple(dict.fromkeys((*line["other"], *called)))
                     inverse, verbs = tuple(line["one"]), tuple(line["verbs"])
@@ -116,7 +116,7 @@ class _Draft:
     def _column(self, table: TableFacts, column: ColumnFacts) -> ColumnDraft:
         words, said = words_of(column.name), comment_label(column.comment)
         numeric = column.kind in {"number", "integer"}
-        unit = next((u for u in glossary()["units"] if u in words.split()), "")
+        unit = next((u for u in GLOSSARY["units"] if u in words.split()), "")
         words = words.removesuffix(f" {unit}") if unit and numeric else words
         words = re.sub(r"^(?:is|has) ", "", words) if column.kind in {"boolean", "integer", "text"} else words
         own = next((f"{label} " for label in self._called[table.name] if words.startswith(f"{label} ")), "")
@@ -131,8 +131,8 @@ class _Draft:
             codes = {_stored(column, "1"): called}
             made |= {"type": "codes", "codes": codes, "sure": 0.85, "why": "holds 0 and 1"}
         elif numeric and column.name not in table.key and not _is_one_of(column.name, "tenants"):
-            made |= {"type": column.kind, "total": "sum", "unit": glossary()["units"].get(unit, "")}
-            billed = glossary()["revenue"]
+            made |= {"type": column.kind, "total": "sum", "unit": GLOSSARY["units"].get(unit, "")}
+            billed = GLOSSARY["revenue"]
             tables = {part for label in self._called[table.name] for part in (label, *label.split())}
             if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and _main_date(table):
                 made["called"] = tuple(dict.fromkeys((*made["called"], *billed["called"])))
@@ -163,7 +163,7 @@ class _Draft:
 def _is_one_of(name: str, section: str) -> bool:
     """Return whether a name stands in a list of the glossary, as written or as words."""
     words = {name.casefold(), words_of(name), words_of(name).replace(" ", "_")}
-    return bool(words & set(glossary()[section]))
+    return bool(words & set(GLOSSARY[section]))
 
 
 def _is_short(words: str) -> bool:
@@ -232,7 +232,7 @@ def _main_date(table: TableFacts) -> str | None:
     refers = [c for c in table.columns if c not in table.key and without_ending(words_of(c)) != words_of(c)]
     if not (table.foreign or refers or any(words_of(c.name).startswith(singular(words_of(table.name))) for c in dates)):
         return None  # what refers to nothing seldom happens: it is a thing with a date
-    unlike = glossary()["people_dates"]
+    unlike = GLOSSARY["people_dates"]
     return next((c.name for c in dates if not any(w in f"{words_of(c.name)} {c.comment}" for w in unlike)), None)
 
 
@@ -245,7 +245,7 @@ def _line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[
     )
     if price is None or quantity is None or not table.foreign:
         return {}
-    called = ("line amount", *glossary()["revenue"]["called"])
+    called = ("line amount", *GLOSSARY["revenue"]["called"])
     why = "price times quantity" + (", less the discount" if discount else "")
     draft = ColumnDraft(
         called=called, type="number", total="sum", times=(price, quantity), less=discount, sure=0.8, why=why
@@ -255,7 +255,7 @@ def _line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[
 
 def _is_listed(column: ColumnFacts, words: str) -> bool:
     """Return whether a text column has values that a question may name: they are few, and short words."""
-    if any(word in glossary()["private"] for word in (*words.split(), comment_label(column.comment))):
+    if any(word in GLOSSARY["private"] for word in (*words.split(), comment_label(column.comment))):
         return False
     texts = [str(v) for v in column.values]
     short = texts and len(texts) <= MOST_VALUES and all(len(t) <= LONGEST_VALUE for t in texts)
@@ -263,18 +263,13 @@ def _is_listed(column: ColumnFacts, words: str) -> bool:
     return bool(short and lettered)
 
 
-def glossary() -> Mapping[str, Any]:
-    """Return data/glossary.yaml."""
-    return load_table("theworld.sql", "data/glossary.yaml")
-
-
 @cache
 def _pairs(*sections: str) -> Mapping[str, tuple[str, ...]]:
     """Return the words of the other language, and synonyms of the own one, by folded word."""
     found: dict[str, list[str]] = {}
     for section in sections:
-        for (line,) in ([", ".join(entry)] for entry in glossary()[section]):
-            both = [word.strip() for half in line.split(";") for word in half.split(",")]
+        for entry in GLOSSARY[section]:
+            both = [word.strip() for word in ";".join(entry).split(";")]
             for word in both:
                 found.setdefault(word, []).extend(other for other in both if other != word)
     return {word: tuple(dict.fromkeys(others)) for word, others in found.items()}
@@ -288,7 +283,7 @@ def words_of(name: str) -> str:
 
 def without_ending(words: str) -> str:
     """Return words without what only says that they are a key: id, no, 编号."""
-    for ending in glossary()["endings"]:
+    for ending in GLOSSARY["endings"]:
         if has_ideographs(ending):
             if words.endswith(ending) and len(words) > len(ending):
                 return words[: -len(ending)]

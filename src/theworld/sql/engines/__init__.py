@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -32,8 +32,8 @@ class Engine(Protocol):
     name: str
     """What to call it in messages; holds no password."""
 
-    def schema(self) -> Mapping[str, frozenset[str]]:
-        """Return the live tables and views with their columns. Raises DatabaseError."""
+    def schema(self) -> Iterable[tuple[str, str]]:
+        """Return the live tables and views, each with each of its columns. Raises DatabaseError."""
 
     def read(self, statement: str, parameters: Mapping[str, Cell], *, max_rows: int, timeout_ms: float) -> Rows:
         """Run one statement and return at most `max_rows` rows.

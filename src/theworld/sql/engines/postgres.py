@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -32,17 +32,15 @@ class PostgresEngine:
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[Any] | None = None
 
-    def schema(self) -> Mapping[str, frozenset[str]]:
+    def schema(self) -> Iterable[tuple[str, str]]:
         """Return the live tables and views with their columns, those on the search path also without schema."""
         query = (
             "SELECT table_schema, table_name, column_name, table_schema = ANY(current_schemas(false)) "
             "FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
         )
-        found: dict[str, set[str]] = {}
-        for schema, table, column, bare in self.read(query, {}, max_rows=100_000, timeout_ms=10_000).rows:
-            for name in [f"{schema}.{table}", *([str(table)] if bare else [])]:
-                found.setdefault(name, set()).add(str(column))
-        return {table: frozenset(columns) for table, columns in found.items()}
+        rows = self.read(query, {}, max_rows=100_000, timeout_ms=10_000).rows
+        whole = [(f"{schema}.{table}", str(column)) for schema, table, column, _ in rows]
+        return [*whole, *((str(table), str(column)) for _, table, column, bare in rows if bare)]
 
     def read(self, statement: str, parameters: Mapping[str, Cell], *, max_rows: int, timeout_ms: float) -> Rows:
         """Run one statement; see `Engine.read`."""

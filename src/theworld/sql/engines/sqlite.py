@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +42,7 @@ class SQLiteEngine:
             for name, table in tables.items()
         }
 
-    def schema(self) -> Mapping[str, frozenset[str]]:
+    def schema(self) -> Iterable[tuple[str, str]]:
         """Return the live tables and views with their columns."""
         with closing(self._connect()) as connection:
             try:
@@ -50,13 +50,9 @@ class SQLiteEngine:
                     "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c "
                     "WHERE m.type IN ('table', 'view')"
                 )
-                pairs = connection.execute(query).fetchall()
+                return connection.execute(query).fetchall()
             except sqlite3.Error as error:
                 raise DatabaseError(f"its schema cannot be read: {error}", where=self.name) from error
-        found: dict[str, set[str]] = {}
-        for table, column in pairs:
-            found.setdefault(str(table), set()).add(str(column))
-        return {table: frozenset(columns) for table, columns in found.items()}
 
     def read(self, statement: str, parameters: Mapping[str, Cell], *, max_rows: int, timeout_ms: float) -> Rows:
         """Run one statement; see `Engine.read`."""

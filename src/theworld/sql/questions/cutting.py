@@ -14,7 +14,7 @@ from typing import NamedTuple
 from theworld.questions import Question, read_question
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
-from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, TermKind, classes_named, cues, segment
+from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, TermKind, classes_named, segment, terms_of
 from theworld.text.calendar_units import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
@@ -31,7 +31,7 @@ class Ranking(NamedTuple):
 _N = r"(?P<n>\d{1,3}|[一二两三四五六七八九十]{1,3})"
 _NUMBERS = "|".join(word for word, n in ENGLISH_NUMBERS.items() if n > 1)
 _N_EN = rf"(?P<n>\d{{1,3}}|{_NUMBERS})"
-_COUNTED = "|".join(cues()["classifiers"])
+_COUNTED = "|".join(CUES["classifiers"])
 
 
 def _rankings() -> Iterator[tuple[re.Pattern[str], TermKind, bool]]:
@@ -39,12 +39,12 @@ def _rankings() -> Iterator[tuple[re.Pattern[str], TermKind, bool]]:
     yield re.compile(rf"(?P<said>(?:排名)?前\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起)?的?)"), "top", True
     yield re.compile(rf"(?P<said>哪\s*{_N}\s*(?:{_COUNTED}))"), "top", True
     yield re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9]))"), "top", True
-    adjectives = [word for both in cues()["adjectives"].values() for words in both.values() for word in words]
+    adjectives = [word for both in CUES["adjectives"].values() for words in both.values() for word in words]
     zh = "|".join(word for word in adjectives if not word.isascii())
     yield re.compile(rf"(?:{zh})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}))"), "top", True
     for name in ("highest", "lowest"):
         zh, en = (
-            "|".join(re.escape(word) for word in sorted(cues()["superlative"][name][language], key=len, reverse=True))
+            "|".join(re.escape(word) for word in sorted(CUES["superlative"][name][language], key=len, reverse=True))
             for language in ("zh", "en")
         )
         highest = name == "highest"
@@ -73,7 +73,7 @@ _PERIOD = re.compile(r"[上下前去本这那当今明昨]一?个?$")
 _COMPARED = "|".join(
     re.escape(word)
     for kind in ("compared", "compared_after")
-    for both in cues()[kind].values()
+    for both in CUES[kind].values()
     for word in (*both["zh"], *both["en"])
 )
 
@@ -162,7 +162,7 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
         if names:
             made.append(term._replace(end=term.start, meanings=term.of("attribute")))
         made.append(term._replace(meanings=(Meaning("superlative", names[0].name),)) if names else term)
-    return _with_kinds(_with_people(made, mapping) if any(t.of("who") for t in made) else made)
+    return _with_kinds(_with_people(made, mapping) if terms_of(made, "who") else made)
 
 
 def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
@@ -200,7 +200,7 @@ def _with_kinds(terms: Sequence[Term]) -> tuple[Term, ...]:
         if i and len(classes) == 1 and not term.of("class", "attribute", "entity"):
             before, after = terms[i - 1], terms[i + 1 : i + 2]
             counted = any(m.name == "count" for m in before.of("aggregate"))
-            alone = counted and not any(t.of("class", "value", "entity", "attribute") for t in after)
+            alone = counted and not terms_of(after, "class", "value", "entity", "attribute")
             if (before.of("which") and not classes & named) or alone:
                 made.append(term._replace(end=term.start, meanings=(Meaning("class", *classes),)))
         made.append(term)

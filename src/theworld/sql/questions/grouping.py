@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import get_args
+from typing import cast
 
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
-from theworld.sql.questions.lexicon import Term
+from theworld.sql.questions.lexicon import Term, terms_of
 from theworld.sql.questions.measures import Head
 from theworld.sql.questions.narrowing import Restrictions
 from theworld.text.calendar_units import CalendarUnit, shifted
 from theworld.text.time_ranges import TimeRange
 
-_UNITS: dict[str, CalendarUnit] = {unit: unit for unit in get_args(CalendarUnit)}
 DAILY_UP_TO = 92
 """Longest period in days whose volatility is measured over days; longer ones are measured over months."""
 
@@ -34,7 +33,7 @@ def find_grouping(
         if term.of("unit_of_time") and not term.of("class", "attribute", "value", "entity"):
             if unit is not None:
                 raise UnclearError("more than one unit of time is named")
-            unit = _UNITS[term.of("unit_of_time")[0].name]
+            unit = cast("CalendarUnit", term.of("unit_of_time")[0].name)
             used |= {term} | each
         elif each and (dated or any(map(is_measure, attributes))):
             used |= each
@@ -92,7 +91,7 @@ def by_class(class_id: str, base: str, found: Restrictions) -> tuple[Group, tupl
 def timed(plan: Plan, head: Head, terms: Sequence[Term], unit: CalendarUnit | None, found: Restrictions) -> Plan:
     """Return the plan with its periods and the column they are compared with."""
     mapping = found.mapping
-    periods: list[TimeRange] = [t.of("period")[0].value for t in terms if t.of("period")]
+    periods: list[TimeRange] = [t.of("period")[0].value for t in terms_of(terms, "period")]
     if not periods and unit is None and not head.analysis:
         return plan
     happens = mapping.happens(plan.base)

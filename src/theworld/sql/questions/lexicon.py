@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, NamedTuple, get_args
 
 import ahocorasick
-import yaml
 
+from theworld.data_files import load_table
 from theworld.sql.mapping import DatabaseMapping
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
@@ -57,6 +55,11 @@ class Term(NamedTuple):
         return {meaning.owner for meaning in self.of(*kinds)}
 
 
+def terms_of(terms: Iterable[Term], *kinds: TermKind) -> list[Term]:
+    """Return the terms that can mean something of the given kinds."""
+    return [term for term in terms if term.of(*kinds)]
+
+
 def classes_named(terms: Iterable[Term]) -> set[str]:
     """Return the classes that terms name."""
     return {class_id for term in terms for class_id in term.owners("class")}
@@ -66,22 +69,17 @@ Named = Iterator[tuple[str, Meaning]]
 """Folded words, each with a meaning."""
 
 
-@cache
-def cues() -> Mapping[str, Any]:
-    """Return data/cues.yaml."""
-    text = (files("theworld.sql") / "data" / "cues.yaml").read_text("utf-8")
-    table: Mapping[str, Any] = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - it makes nothing but text
-    return table
+CUES: Mapping[str, Any] = load_table("theworld.sql", "data/cues.yaml")
 
 
 def cue_meanings() -> Named:
     """Yield the cues: the sections that are called as a kind of term, by name where they have names."""
-    for kind in (kind for kind in get_args(TermKind) if kind in cues()):
-        section = cues()[kind]
+    for kind in (kind for kind in get_args(TermKind) if kind in CUES):
+        section = CUES[kind]
         for name, words in section.items() if not {"zh", "en"} & section.keys() else [("", section)]:
             for word in (*words.get("zh", ()), *words.get("en", ())):
                 yield fold_in_place(word), Meaning(kind, name or word)
-    for word in cues()["classifiers"]:
+    for word in CUES["classifiers"]:
         yield f"一{word}", Meaning("one", word)
         yield from ((f"{asked}{word}", Meaning("aggregate", "count")) for asked in ("多少", "几"))
 
@@ -94,7 +92,7 @@ def label_meanings(mapping: DatabaseMapping) -> Named:
             yield form, meaning
             if meaning.kind == "attribute":
                 attributes[form].append(meaning.name)
-    for name, measures in cues()["adjectives"].items():
+    for name, measures in CUES["adjectives"].items():
         for label, said in measures.items():
             for word in said if label in attributes else ():
                 yield word, Meaning("adjective", name)
@@ -106,7 +104,7 @@ def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]
     yield from ((lookup.classes[id_].labels.all(), Meaning("unmapped", id_)) for id_ in mapping.unmapped)
     for class_id in mapping.classes:
         yield lookup.classes[class_id].labels.all(), Meaning("class", class_id)
-        for attribute in mapping.attributes(class_id).values():
+        for attribute in mapping.attributes[class_id].values():
             name, labels = f"{class_id}.{attribute.id}", attribute.labels.all()
             said = {label for value in attribute.values for label in value.labels.all()}
             yield [label for label in labels if label not in said], Meaning("attribute", name)
@@ -114,13 +112,12 @@ def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]
                 yield _dated(labels), Meaning("dated", name)
             for value in attribute.values:
                 yield (*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column)
-    for id_ in dict.fromkeys(join.relation for join in mapping.joins):
-        relation = lookup.relations[id_]
-        yield relation.labels.all(), Meaning("relation", id_)
-        yield relation.inverse.all(), Meaning("inverse", id_)
-        if relation.join and relation.join.column:
-            yield relation.roles.source.all(), Meaning("role", id_, "source")
-            yield relation.roles.target.all(), Meaning("role", id_, "target")
+    for relation, join in mapping.relations:
+        yield relation.labels.all(), Meaning("relation", relation.id)
+        yield relation.inverse.all(), Meaning("inverse", relation.id)
+        if join.column:
+            yield relation.roles.source.all(), Meaning("role", relation.id, "source")
+            yield relation.roles.target.all(), Meaning("role", relation.id, "target")
     for sample in lookup.samples.values():
         if sample.of in mapping.classes and sample.key is not None:
             yield sample.labels.all(), Meaning("entity", f"{sample.of}={sample.key}", sample.key)

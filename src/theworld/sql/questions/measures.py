@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, cast
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Aggregate, UnclearError, Whole
-from theworld.sql.questions.lexicon import Term
+from theworld.sql.questions.lexicon import Term, terms_of
 from theworld.sql.questions.narrowing import Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
@@ -17,7 +17,6 @@ Needs = Sequence[frozenset[str]]
 _COUNTED = {"sum", "trend", "change", "change_over_year"}
 """What may be said of a count: a total of rows is their number."""
 _QUANTITY = {"quantity", "数量"}
-_ANALYSES: dict[str, Analysis] = {name: name for name in get_args(Analysis)}
 _PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average", "count": "count"}
 
 
@@ -75,7 +74,7 @@ def find_heads(
     if not measured and counting:
         rows = rows_named(terms)[-1:] or ([related] if related else [])
         return [Head(one, analysis=_analysis(others)) for one in rows]
-    if not measured and (others or superlative or not any(t.of("which") for t in terms)):
+    if not measured and (others or superlative or not terms_of(terms, "which")):
         classes = [(t, m.name) for t in terms if not t.of("entity", "value") for m in t.of("class")[:1]]
         measured = [
             _Measured(term, base, measure, by_class=True)
@@ -99,7 +98,7 @@ def _analysis(terms: Sequence[Term]) -> Analysis:
     found = {_name(t) for t in terms if _name(t) not in _PLAIN}
     if len(found) > 1:
         raise UnclearError("more than one analysis is asked of one measure")
-    return _ANALYSES[found.pop()] if found else ""
+    return cast("Analysis", found.pop()) if found else ""
 
 
 def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None:
@@ -107,7 +106,7 @@ def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None
     table = mapping.classes[class_id]
     if table.counted or table.time is None:
         return None
-    return next(filter(is_measure, mapping.attributes(class_id).values()), None)
+    return next(filter(is_measure, mapping.attributes[class_id].values()), None)
 
 
 def rows_named(terms: Sequence[Term]) -> list[str]:
@@ -122,11 +121,11 @@ def happening(mapping: DatabaseMapping, counted: str, terms: Sequence[Term], nee
     once, over the rows that they and all else that is named belong to: the nearest that happen.
     """
     named = [m.name for t in terms for m in t.of("class") if m.name != counted and mapping.classes[m.name].time]
-    if not named and not any(t.of("traded") for t in terms):
+    if not named and not terms_of(terms, "traded"):
         return None
     lines = []
     for line in mapping.classes if not named else ():
-        quantities = [a for a in mapping.attributes(line).values() if is_measure(a) and {*a.labels.all()} & _QUANTITY]
+        quantities = [a for a in mapping.attributes[line].values() if is_measure(a) and {*a.labels.all()} & _QUANTITY]
         keyed = any(join.single and join.target == counted for join in mapping.steps(line))
         if keyed and len(quantities) == 1 and mapping.happens(line) is not None:
             lines.append(Head(line, quantities[0], "sum"))

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, cast
+from typing import cast
 
 from theworld.ontology import Attribute, Relation
 from theworld.sql.mapping import MOST_STEPS, DatabaseMapping, Join, Path, is_measure
 from theworld.sql.plan import Filter, Operator, UnclearError
-from theworld.sql.questions.lexicon import Term, classes_named, forms_of
+from theworld.sql.questions.lexicon import Term, classes_named, forms_of, terms_of
 from theworld.state.tables import Cell
 from theworld.text.folding import fold_in_place
 from theworld.text.language import Language
 from theworld.text.quantities import Quantity
-
-
-class Compared(NamedTuple):
-    """A number that an attribute is compared with."""
-
-    class_id: str
-    attribute: Attribute
-    operator: Operator
-    value: float
-    words: str
 
 
 @dataclass
@@ -39,9 +29,10 @@ class Restrictions:
     """Instances by class."""
     keys: dict[str, list[Cell]] = field(default_factory=dict)
     values: list[Term] = field(default_factory=list)
-    compared: list[Compared] = field(default_factory=list)
-    related: list[tuple[Join, tuple[Cell, ...] | None, str]] = field(default_factory=list)
-    """Relations between instances of one class: how, to which keys (None: to any), in which words."""
+    compared: list[Filter] = field(default_factory=list)
+    """Attributes compared with a number, as seen from their own class."""
+    related: list[Filter] = field(default_factory=list)
+    """Relations between instances of one class, as seen from it: over one step to some keys, or to any."""
     through: list[tuple[Join, Term, str]] = field(default_factory=list)
     """Relations to the rows of the own class that have a value: who works for the IT manager."""
     mentioned: set[str] = field(default_factory=set)
@@ -90,14 +81,12 @@ class Restrictions:
         found = _merged([*found, *columns.values()])
         for item in self.compared:
             if item.class_id != base:
-                raise UnclearError(f"{item.words!r} is not about these rows")
-            found.append(Filter((), base, item.attribute.column or "", item.operator, (item.value,), item.words))
-        for join, related, words in self.related:
-            path = self._path(base, join.source)
+                raise UnclearError(f"{item.label!r} is not about these rows")
+            found.append(item)
+        for item in self.related:
+            path = self._path(base, item.path[0].source)
             senses += self.mapping.senses(path, self.via, self.language)
-            key = self.mapping.classes[join.target].key
-            operator: Operator = "exists" if related is None else "in"
-            found.append(Filter((*path, join), join.target, key, operator, related or (), words))
+            found.append(replace(item, path=(*path, *item.path)))
         for join, term, words in self.through:
             class_id, attribute, values = self._value(term, join.target)
             path = (*self._path(base, join.source), join)
@@ -105,6 +94,11 @@ class Restrictions:
         found += [self._missing(term, base) for term in self.without]
         found += [self._filled(term, base) for term in self.dated]
         return tuple(found), tuple(dict.fromkeys(senses))
+
+    def relate(self, join: Join, words: str, keys: tuple[Cell, ...] = ()) -> None:
+        """Take in that rows are related to those of their class with the keys, without keys to any."""
+        key = self.mapping.classes[join.target].key
+        self.related.append(Filter((join,), join.target, key, "in" if keys else "exists", keys, words))
 
     def _not_both(self, path: Path, terms: Sequence[Term]) -> None:
         """Raise UnclearError for several names of what a row may have many of: those with both, or with either?"""
@@ -227,7 +221,7 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
         if not chosen or (not after and term.of("not") and term.text.isascii()):
             raise UnclearError(f"it is not clear what {term.text!r} excludes")
         behind = terms[terms.index(chosen[0]) + 1 :][:1]
-        if chosen[0].of("dated") and any(t.of("entity", "value") for t in behind):
+        if chosen[0].of("dated") and terms_of(behind, "entity", "value"):
             raise UnclearError(f"it is not clear whether {chosen[0].text!r} or {behind[0].text!r} is excluded")
         found.used.add(term)
         found.negated |= _listed_with(terms, terms.index(chosen[0]))
@@ -286,7 +280,8 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         if value is None:
             raise UnclearError(f"{term.text!r} is not in the unit of {attribute.id}")
         words = f"{terms[place].text} {kind[0].name} {value:g}"
-        found.compared.append(Compared(class_id, attribute, cast("Operator", kind[0].name), value, words))
+        operator = cast("Operator", kind[0].name)
+        found.compared.append(Filter((), class_id, attribute.column or "", operator, (value,), words))
         found.used |= {term, terms[place], *(t for t in (word, behind) if t is not None)}
     if len(found.compared) > 1:
         raise UnclearError("more than one number is compared")
@@ -327,14 +322,14 @@ def _relations(terms: Sequence[Term], found: Restrictions) -> set[Term]:
         joins = (j for j in found.mapping.steps(relation.source) if j.relation == relation.id)
         join = next(j for j in joins if j.forward == forward)
         if not near:
-            found.related.append((join, None, term.text))
+            found.relate(join, term.text)
             continue
         anchor = terms[near[0]]
         if len({m.name for m in anchor.of("entity")}) != 1:
             raise UnclearError(f"{anchor.text!r} is the name of more than one thing")
         anchors.add(anchor)
         found.used.add(anchor)
-        found.related.append((join, (anchor.of("entity")[0].value,), f"{anchor.text} {term.text}"))
+        found.relate(join, f"{anchor.text} {term.text}", (anchor.of("entity")[0].value,))
     return anchors
 
 
@@ -353,15 +348,15 @@ def _by_key(term: Term, terms: Sequence[Term], at: int, found: Restrictions, anc
     found.used.add(term)
     found.mentioned.add(name)
     if not others:
-        if not any(known == join for known, _, _ in found.related):
-            found.related.append((join, None, term.text))
+        if not any(known.path == (join,) for known in found.related):
+            found.relate(join, term.text)
         return True
     other, words = others[0], f"{term.text} {others[0].text}"
     anchors.add(other)
     found.used.add(other)
     keys = tuple(m.value for m in other.of("entity") if m.owner == join.target)
     if keys:
-        found.related.append((join, keys, words))
+        found.relate(join, words, keys)
     else:
         found.through.append((join, other, words))
     return True

@@ -15,7 +15,7 @@ from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, with_unsaid
 from theworld.sql.questions.grouping import by_attribute, by_class, by_role, class_of, find_grouping, timed
-from theworld.sql.questions.lexicon import Term, classes_named, cues
+from theworld.sql.questions.lexicon import CUES, Term, classes_named, terms_of
 from theworld.sql.questions.measures import Head, Needs, find_heads, part_and_whole
 from theworld.sql.questions.narrowing import Restrictions, find_restrictions
 from theworld.text.calendar_units import CalendarUnit
@@ -36,7 +36,7 @@ def plan_terms(
         if term.of("unmapped") and not term.of("class", "entity", "value"):
             missing = f"{term.text!r} has no table of its own; the mapping does not say which rows of its parent it is"
             raise UnclearError(f"{missing} (a `table` with `counts`)")
-        named = any(t.of("each", "which", "who", "entity", "value") for t in terms[:i])
+        named = terms_of(terms[:i], "each", "which", "who", "entity", "value")
         if term.of("pronoun") and len(term.meanings) == 1 and not named:
             raise UnclearError(f"it is not clear whom {term.text!r} means")
         if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
@@ -59,17 +59,17 @@ class _Reading:
     def plans(self) -> tuple[Plan, ...]:
         """Return one plan per measure."""
         terms = self._terms
-        if any(t.of("latest") for t in terms):
+        if terms_of(terms, "latest"):
             return (_plan_latest(terms, self.found),)
-        if any(t.of("extreme") for t in terms):
+        if terms_of(terms, "extreme"):
             return (self._extreme(terms),)
         averaged = self._averaged(terms)
         if averaged is not None:
             return (averaged,)
-        shares = any(t.of("share") for t in terms)
+        shares = terms_of(terms, "share")
         grouping, unit, used = find_grouping([t for t in terms if not t.of("share")], self._mapping)
         ranking, ranked, more = self._ranking(terms)
-        used |= more | {t for t in terms if t.of("share")}
+        used |= more | {*shares}
         heads, ranked = self._heads(terms, used, ranking, ranked)
         if shares:
             if ranking is not None or unit is not None:
@@ -91,7 +91,7 @@ class _Reading:
 
     def _extreme(self, terms: Sequence[Term]) -> Plan:
         """Return the plan of the first or the last date of rows: the earliest order date."""
-        if any(t.of("aggregate", "superlative", "top", "each", "share", "unit_of_time", "which") for t in terms):
+        if terms_of(terms, "aggregate", "superlative", "top", "each", "share", "unit_of_time", "which"):
             raise UnclearError("it is not clear what is the earliest or the latest")
         (lowest,) = {m.name == "lowest" for t in terms for m in t.of("extreme")}
         own = {(m.owner, self._mapping.attribute(m.name)) for t in terms for m in t.of("attribute")}
@@ -104,7 +104,7 @@ class _Reading:
     def _averaged(self, terms: Sequence[Term]) -> Plan | None:
         """Return the plan of how much there is of something for each of another: 平均每个客户, tracks per album."""
         means = [i for i, t in enumerate(terms) if t.of("aggregate") and t.of("aggregate")[0].name == "average"]
-        if len(means) != 1 or any(t.of("share", "superlative", "top", "unit_of_time") for t in terms):
+        if len(means) != 1 or terms_of(terms, "share", "superlative", "top", "unit_of_time"):
             return None
         after = terms[means[0] + 1 : means[0] + 3]
         whose = after[1] if len(after) == 2 and after[0].of("each") and after[1].of("class") else None
@@ -130,23 +130,23 @@ class _Reading:
     ) -> tuple[list[Head], Term | None]:
         """Return the measures asked for, and the class whose rows are ranked by them."""
         free = [t for t in terms if t not in used]
-        related = self.found.related[0][0].source if self.found.related else None
-        if related is None and self.found.values and any(t.of("aggregate") for t in free):
+        related = self.found.related[0].path[0].source if self.found.related else None
+        if related is None and self.found.values and terms_of(free, "aggregate"):
             common = set.intersection(*(t.owners("value") for t in self.found.values))  # chief physicians are doctors
             related = common.pop() if len(common) == 1 else None
-        counting = ranking is not None and any(t.of("superlative") and t.text in cues()["of_number"] for t in terms)
+        counting = ranking is not None and any(t.of("superlative") and t.text in CUES["of_number"] for t in terms)
         needs = self._needs([*([ranked] if ranked else []), *used, *free])
         heads = find_heads(
             free, self._mapping, superlative=ranking is not None, related=related, counting=counting, needs=needs
         )
-        plain = ranking is None and not any(t.of("aggregate", "each", "unit_of_time") for t in free)
-        told = [t for t in free if t.of("attribute")]
+        plain = ranking is None and not terms_of(free, "aggregate", "each", "unit_of_time")
+        told = terms_of(free, "attribute")
         of_named = any(t.owners("attribute") & set(self.found.keys) for t in told)
         if heads and plain and of_named and not all(map(self._measured, told)):
             return [], ranked  # attributes of something named are asked for, some of which are no measures
         if not heads and ranked is not None:
             heads = find_heads([*free, ranked], self._mapping, superlative=True, related=related)
-            if not any(t.of("top", "which") for t in terms):
+            if not terms_of(terms, "top", "which"):
                 ranked = None  # "the smallest limit" asks for the limit, "the smallest 3" and "which" for rows
         if (
             heads
@@ -167,7 +167,7 @@ class _Reading:
 
     def _ranking(self, terms: Sequence[Term]) -> tuple[Ranking | None, Term | None, set[Term]]:
         """Return how many of the first or last, the class that is ranked, and the terms that say so."""
-        tops = [t for t in terms if t.of("top")]
+        tops = terms_of(terms, "top")
         superlatives = [t for t in terms if t.of("superlative") and not t.of("top")]
         if len(tops) > 1 or len(superlatives) > 1:
             raise UnclearError("more than one ranking is named")
@@ -207,9 +207,9 @@ class _Reading:
             plan = replace(plan, group=group)
         if split_by is None and plan.group is None and (head.per_subject or found.compares):
             split_by = found.compares or next(
-                (j.source for j, _, _ in found.related if j.source not in found.keys), None
+                (one.path[0].source for one in found.related if one.path[0].source not in found.keys), None
             )
-        own = next((j for j, keys, _ in found.related if keys is None and j.target == split_by == base), None)
+        own = next((one.path[0] for one in found.related if not one.values and one.class_id == split_by == base), None)
         if own is not None:  # "which doctor has the most students": by whom the rows name, not by the rows
             plan = replace(plan, group=Group((own,), own.target))
         elif split_by is not None:
@@ -248,16 +248,16 @@ def _shaped(
 
 def _plan_list(terms: Sequence[Term], found: Restrictions) -> Plan:
     """Return the plan of a question for instances or for plain attributes of them."""
-    if any(t.of("aggregate", "superlative", "top", "each", "unit_of_time") for t in terms):
+    if terms_of(terms, "aggregate", "superlative", "top", "each", "unit_of_time"):
         raise UnclearError("it is not clear what is measured")
-    named = [t.of("attribute") for t in terms if t.of("attribute")]
+    named = [t.of("attribute") for t in terms_of(terms, "attribute")]
     # of several classes that have the attribute, what is named
     attributes = [next((m for m in one if m.owner in found.keys), one[0]) for one in named]
     base = _listed(terms, found, list(dict.fromkeys(m.owner for m in attributes)))
     filters, reading = found.filters(base)
     shown = tuple(found.mapping.attribute(m.name) for m in attributes)
     plan = Plan(base, "list", "count", filters=filters, shown=shown, reading=reading)
-    if any(t.of("period") for t in terms):
+    if terms_of(terms, "period"):
         plan = timed(plan, Head(base), terms, None, found)
     if not plan.filters and plan.period is None:
         raise UnclearError("nothing narrows the rows down")
@@ -270,7 +270,7 @@ def _plan_list(terms: Sequence[Term], found: Restrictions) -> Plan:
 def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> str:
     """Return the class that is listed: the one that owns the attributes asked for, else the one asked or spoken of."""
     classes = [m.name for t in terms for m in t.of("class")[:1]]
-    related = [found.related[0][0].source] if found.related else []
+    related = [found.related[0].path[0].source] if found.related else []
     bases = owners or classes[-1:] or related
     which = next((i for i, t in enumerate(terms) if t.of("which")), None)
     asked = which is not None or owners or related
@@ -288,7 +288,7 @@ def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> st
 
 def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
     """Return the plan of a question for the latest rows of each instance; UnclearError where it asks for more."""
-    if any(t.of("aggregate", "superlative", "top", "unit_of_time") for t in terms):
+    if terms_of(terms, "aggregate", "superlative", "top", "unit_of_time"):
         raise UnclearError("figures of the latest rows are not read")
     mapping, relations = found.mapping, found.mapping.lookup.relations
     owners = {owner for t in terms for owner in t.owners("attribute")}
@@ -304,12 +304,12 @@ def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
     path = mapping.path(base, others[0], via=found.via, single=True)
     if path is None or len(path) != 1:
         raise UnclearError(f"{base} does not belong to one {others[0]}")
-    periods = [t.of("period")[0].value for t in terms if t.of("period")]
+    periods = [t.of("period")[0].value for t in terms_of(terms, "period")]
     if len(periods) > 1:
         raise UnclearError("more than one period is named")
     time = mapping.classes[base].time
     asked = [mapping.attribute(m.name) for t in terms for m in t.of("attribute") if m.owner == base]
-    shown = dict.fromkeys(a for a in asked or mapping.attributes(base).values() if a.column != time)
+    shown = dict.fromkeys(a for a in asked or mapping.attributes[base].values() if a.column != time)
     filters, reading = found.filters(base)
     return Plan(
         base,

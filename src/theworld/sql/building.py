@@ -25,13 +25,16 @@ def build(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[exp
     """Return the statement of a plan and its parameters; names of rows are in the language."""
     builder = _Builder(plan, mapping, language)
     shapes = {"volatility": builder.volatility, "list": builder.rows, "latest": builder.latest}
-    return shapes.get(plan.shape, builder.figures)(), builder.conditions.values
+    return shapes.get(plan.shape, builder.figures)(), builder.parameters
 
 
 class _Builder:
+    """The statement of one plan, the values of its conditions among its parameters."""
+
     def __init__(self, plan: Plan, mapping: DatabaseMapping, language: Language) -> None:
         self._plan, self._mapping, self._language = plan, mapping, language
-        self.conditions = Conditions(plan, mapping)
+        self.parameters: dict[str, Cell] = {}
+        """The values that conditions compare with, by the names of their placeholders."""
         self._table = mapping.classes[plan.base]
         cells = (column(BASE, attribute.column or "") for attribute in plan.shown)
         self._shown = [_named(cell, f"shown_{i}") for i, cell in enumerate(cells, 1)]
@@ -51,7 +54,7 @@ class _Builder:
             grouped = [*grouped, period]
         values = self._values()
         select = select.select(*shown, *(_named(cell, name) for name, cell in values.items()))
-        select = select.where(*self.conditions.all())
+        select = select.where(*self._conditions())
         if not grouped:
             return select.limit(plan.limit) if plan.limit else select
         select = select.group_by(*(cell.copy() for cell in grouped))
@@ -105,7 +108,7 @@ class _Builder:
             return {"value": part, "whole": whole, "share": share}
         if plan.shape != "change" or plan.period is None or plan.earlier is None:
             return {"value": self._value()}
-        now, before = (self._value(self.conditions.within(period)) for period in (plan.period, plan.earlier))
+        now, before = (self._value(self._within(period)) for period in (plan.period, plan.earlier))
         if plan.aggregate in {"sum", "count"}:
             now, before = (exp.Coalesce(this=item, expressions=[exp.Literal.number(0)]) for item in (now, before))
         return {"value": now, "earlier": before, "change": now - before}
@@ -115,11 +118,11 @@ class _Builder:
         plan = self._plan
         if plan.whole == "measure" and plan.divisor is not None:
             return _AGGREGATES[plan.aggregate](this=_amount(plan.divisor))
-        query = self._from().select(self._value()).where(*self.conditions.counting())
+        query = self._from().select(self._value()).where(*self._counting())
         if plan.whole == "rows":
-            query = query.where(*self.conditions.all())
+            query = query.where(*self._conditions())
         elif plan.period is not None:
-            query = query.where(self.conditions.within(plan.period))
+            query = query.where(self._within(plan.period))
         return query.subquery()
 
     def latest(self) -> exp.Select:
@@ -130,7 +133,7 @@ class _Builder:
         inner = exp.select(
             _named(column("own", owner), "owner"), _named(exp.Max(this=column("own", moment)), "moment")
         ).from_(table(self._table.name, "own"))
-        inner = inner.where(*self.conditions.all("own")).group_by(column("own", owner))
+        inner = inner.where(*self._conditions("own")).group_by(column("own", owner))
         select, names = self._grouped(self._from(), plan.group)
         last = exp.and_(
             column(BASE, owner).eq(column("latest", "owner")), column(BASE, moment).eq(column("latest", "moment"))
@@ -138,7 +141,7 @@ class _Builder:
         select = select.join(inner.subquery(alias="latest"), on=last)
         select = select.select(_named(names[0], "name_1"), _named(column(BASE, moment), "moment"), *self._shown)
         cells = [one.this for one in self._shown]
-        return select.where(*self.conditions.all()).order_by(*_ordered([*names[::-1], *cells]))
+        return select.where(*self._conditions()).order_by(*_ordered([*names[::-1], *cells]))
 
     def _grouped(self, select: exp.Select, group: Group) -> tuple[exp.Select, list[exp.Expr]]:
         select, alias = self._joined(select, group.path, "t")
@@ -174,7 +177,7 @@ class _Builder:
         plan = self._plan
         names = self._names(plan.base, BASE)
         select = self._from().select(*self._called(names, plan.base), *self._shown)
-        return select.where(*self.conditions.all()).order_by(*_ordered(names[::-1]))
+        return select.where(*self._conditions()).order_by(*_ordered(names[::-1]))
 
     def volatility(self) -> exp.Select:
         """Return the statement for mean and population standard deviation of the totals by day or month."""
@@ -189,7 +192,7 @@ class _Builder:
             _named(period, "period"),
             _named(self._value(), "total"),
         )
-        inner = inner.where(*self.conditions.all()).group_by(*(cell.copy() for cell in [*names, period]))
+        inner = inner.where(*self._conditions()).group_by(*(cell.copy() for cell in [*names, period]))
         total = column("totals", "total")
         mean = exp.Avg(this=total)
         variance = exp.Avg(this=total * total) - mean * mean
@@ -202,58 +205,22 @@ class _Builder:
         ).from_(inner.subquery(alias="totals"))
         return self._ranked(outer.group_by(*(name.copy() for name in own)), "value", own) if own else outer
 
-
-def _named(cell: exp.Expr, name: str) -> exp.Expr:
-    return exp.alias_(cell.copy(), name, quoted=True)
-
-
-def _ordered(cells: Iterable[exp.Expr]) -> list[exp.Ordered]:
-    return [exp.Ordered(this=cell.copy(), desc=False) for cell in cells]
-
-
-def _amount(measure: Attribute) -> exp.Expr:
-    """Return the number of a measure: its column, times others, less a share where there is one."""
-    cell: exp.Expr = column(BASE, measure.column or "")
-    for other in measure.times:
-        cell = exp.Mul(this=cell, expression=column(BASE, other))
-    return cell if measure.less is None else exp.Mul(this=cell, expression=exp.paren(1 - column(BASE, measure.less)))
-
-
-def column(table: str, name: str) -> exp.Column:
-    """Return `table.name`, both quoted."""
-    return exp.column(name, table=table, quoted=True)
-
-
-def table(name: str, alias: str) -> exp.Table:
-    """Return a table by its name, which may have a schema before it, under an alias."""
-    *schema, last = name.split(".")
-    return exp.table_(last, db=schema[0] if schema else None, quoted=True, alias=alias)
-
-
-class Conditions:
-    """The conditions of one plan, their values among the statement's parameters."""
-
-    def __init__(self, plan: Plan, mapping: DatabaseMapping) -> None:
-        self._plan, self._mapping = plan, mapping
-        self.values: dict[str, Cell] = {}
-        """The values of the statement, by the names of its placeholders."""
-
-    def add(self, value: Cell) -> exp.Placeholder:
+    def _add(self, value: Cell) -> exp.Placeholder:
         """Keep a value; return its placeholder."""
-        name = f"p{len(self.values) + 1}"
-        self.values[name] = value
+        name = f"p{len(self.parameters) + 1}"
+        self.parameters[name] = value
         return exp.Placeholder(this=name)
 
-    def within(self, period: TimeRange, alias: str = BASE, way: Path | None = None) -> exp.Expr:
+    def _within(self, period: TimeRange, alias: str = BASE, way: Path | None = None) -> exp.Expr:
         """Return the condition that a row of `alias`, or what it belongs to over `way`, happened in a period."""
         way = self._plan.time_path if way is None else way
         if way:
             inner = f"w{len(way)}"
-            query = self._keys(way[0], inner).where(self.within(period, inner, way[1:]))
+            query = self._keys(way[0], inner).where(self._within(period, inner, way[1:]))
             return column(alias, way[0].source_column).isin(query=query)
         cell = column(alias, self._plan.time_column or "")
         ends = [(kind, end) for kind, end in ((exp.GTE, period.start), (exp.LT, period.end)) if end is not None]
-        parts = (kind(this=cell.copy(), expression=self.add(end.date().isoformat())) for kind, end in ends)
+        parts = (kind(this=cell.copy(), expression=self._add(end.date().isoformat())) for kind, end in ends)
         return exp.and_(*parts)
 
     def _keys(self, step: Join, alias: str) -> exp.Select:
@@ -261,22 +228,22 @@ class Conditions:
         source = table(self._mapping.classes[step.target].name, alias)
         return exp.select(column(alias, step.target_column)).from_(source)
 
-    def counting(self, alias: str = BASE) -> list[exp.Expr]:
+    def _counting(self, alias: str = BASE) -> list[exp.Expr]:
         """Return the conditions of the rows that count at all, such as those that are not deleted."""
         counts = self._mapping.classes[self._plan.base].counts.items()
         return [self._one_of(column(alias, name), (value,)) for name, value in counts]
 
-    def all(self, alias: str = BASE) -> list[exp.Expr]:
+    def _conditions(self, alias: str = BASE) -> list[exp.Expr]:
         """Return the conditions that the rows of `alias` must meet, those of rows that count at all included."""
         plan = self._plan
-        conditions = self.counting(alias)
+        conditions = self._counting(alias)
         for item in plan.filters:
             met = self._reached(item, item.path, alias, 1)
             conditions.append(exp.Not(this=exp.Paren(this=met)) if item.negated else met)
         if plan.shape == "change" and plan.period is not None and plan.earlier is not None:
-            conditions.append(exp.or_(self.within(plan.period), self.within(plan.earlier)))
+            conditions.append(exp.or_(self._within(plan.period), self._within(plan.earlier)))
         elif plan.period is not None:
-            conditions.append(self.within(plan.period, alias))
+            conditions.append(self._within(plan.period, alias))
         return conditions
 
     def _reached(self, item: Filter, path: Path, alias: str, depth: int) -> exp.Expr:
@@ -314,7 +281,7 @@ class Conditions:
             given = cell.neq(exp.Literal.string(""))
             return exp.and_(_filled(cell), given) if item.operator == "filled" and item.values else _filled(cell)
         if item.operator in COMPARED:
-            return COMPARED[item.operator](this=cell, expression=self.add(item.values[0]))
+            return COMPARED[item.operator](this=cell, expression=self._add(item.values[0]))
         own = self._one_of(cell, item.values)
         if item.below is None:
             return own
@@ -324,8 +291,35 @@ class Conditions:
         return exp.or_(own, cell.isin(query=below), self._one_of(column(alias, item.below), item.values))
 
     def _one_of(self, cell: exp.Column, values: tuple[Cell, ...]) -> exp.Expr:
-        marks = [self.add(value) for value in values]
+        marks = [self._add(value) for value in values]
         return cell.eq(marks[0]) if len(marks) == 1 else cell.isin(*marks)
+
+
+def _named(cell: exp.Expr, name: str) -> exp.Expr:
+    return exp.alias_(cell.copy(), name, quoted=True)
+
+
+def _ordered(cells: Iterable[exp.Expr]) -> list[exp.Ordered]:
+    return [exp.Ordered(this=cell.copy(), desc=False) for cell in cells]
+
+
+def _amount(measure: Attribute) -> exp.Expr:
+    """Return the number of a measure: its column, times others, less a share where there is one."""
+    cell: exp.Expr = column(BASE, measure.column or "")
+    for other in measure.times:
+        cell = exp.Mul(this=cell, expression=column(BASE, other))
+    return cell if measure.less is None else exp.Mul(this=cell, expression=exp.paren(1 - column(BASE, measure.less)))
+
+
+def column(table: str, name: str) -> exp.Column:
+    """Return `table.name`, both quoted."""
+    return exp.column(name, table=table, quoted=True)
+
+
+def table(name: str, alias: str) -> exp.Table:
+    """Return a table by its name, which may have a schema before it, under an alias."""
+    *schema, last = name.split(".")
+    return exp.table_(last, db=schema[0] if schema else None, quoted=True, alias=alias)
 
 
 def _filled(cell: exp.Expr) -> exp.Expr:
