@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
 from theworld.retrieval.channel import ranked, search_channel
-from theworld.retrieval.ontology import OntologyChannel, OntologyRequest
+from theworld.retrieval.ontology import OntologyChannel
 from theworld.settings import RetrievalSettings
 from theworld.state import ChannelPlan, Context, QueryState, Update
 from theworld.text import Language
@@ -25,8 +25,7 @@ def retrieve_ontology(
     def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
         begun = time.perf_counter()
         language: Language = "zh" if state.language == "zh" else "en"
-        request = OntologyRequest(state.query, language, context, deadline, plan.top_k)
-        findings = ontology.ask(request) if ontology is not None else None
+        findings = ontology.ask(state.query, language, context, deadline, plan.top_k) if ontology is not None else None
         if findings is None:
             return ranked("ontology", [], begun, "nothing recognised")
         named = ", ".join(dict.fromkeys(match.label for match in findings.evidence.matches))

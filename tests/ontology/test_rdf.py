@@ -32,10 +32,11 @@ TURTLE = """
 :capital a owl:DatatypeProperty ; rdfs:domain :Company ; rdfs:range xsd:decimal ; rdfs:label "capital"@en .
 :founded a rdf:Property ; rdfs:domain :Company ; rdfs:range xsd:date .
 :lendsTo a owl:ObjectProperty ; rdfs:domain :Bank ; rdfs:range :Company ; rdfs:label "lends to"@en .
-:partner a owl:ObjectProperty, owl:SymmetricProperty ; rdfs:domain :Company ; rdfs:range :Company .
+:partner a owl:ObjectProperty, owl:SymmetricProperty ; rdfs:domain [ owl:unionOf :ring ] ; rdfs:range :Company .
+:ring rdf:first :Company ; rdf:rest :ring .
 :nothing a owl:ObjectProperty ; rdfs:domain owl:Thing ; rdfs:range :Company .
 :stone a :Bank ; rdfs:label "石桥银行"@zh ; :lendsTo :acme ; :nothing :acme .
-:acme a owl:NamedIndividual, :Company ; rdfs:label "Acme"@en .
+:acme a owl:NamedIndividual, :Company ; rdfs:label "Acme"@en ; :capital 1.0E16 .
 """
 
 
@@ -54,10 +55,7 @@ def test_owl_rdfs_and_skos_become_an_ontology(tmp_path: Path) -> None:
     assert company.inherits == ("Party",)
     assert company.description.en == "A firm."
     assert company.iri == "http://example.org/firm#Company"
-    assert {attribute.id: attribute.type for attribute in company.attributes} == {
-        "capital": "number",
-        "founded": "date",
-    }
+    assert {one.id: one.type for one in company.attributes} == {"capital": "number", "founded": "date"}
     assert lookup.classes["Party"].labels.en == ("party",)  # German is neither; the name in the IRI stands in
     assert lookup.classes["Revolver"].inherits == ("LoanKind",)
     ends = {one.id: (one.source, one.target, one.symmetric) for one in ontology.relations}
@@ -67,7 +65,8 @@ def test_owl_rdfs_and_skos_become_an_ontology(tmp_path: Path) -> None:
         "related_LoanKind_Bank": ("LoanKind", "Bank", False),
     }
     assert lookup.samples["stone"].facts == {"lendsTo": ("acme",)}
-    assert lookup.samples["acme"].of == "Company"
+    acme = lookup.samples["acme"]
+    assert (acme.of, acme.values) == ("Company", {"capital": 1e16})
 
 
 def test_names_that_end_alike_get_numbers(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def explain(
     from theworld.deadline import Deadline
     from theworld.nodes.receive_question import clean_question
     from theworld.ontology.retrieval import OntologyIndexes
-    from theworld.retrieval.ontology import OntologyChannel, OntologyRequest
+    from theworld.retrieval.ontology import OntologyChannel
     from theworld.state import Context
     from theworld.text import detect_language
 
@@ -213,7 +213,7 @@ def explain(
     with opened_store(store) as opened:
         channel = OntologyChannel(OntologyIndexes(opened.ledger.graph), opened, chosen)
         asked, within = Context(tenant=tenant), Deadline.after(600_000)
-        answer = channel.ask(OntologyRequest(question, detect_language(question), asked, within, 10))
+        answer = channel.ask(question, detect_language(question), asked, within, 10)
     if as_json:
         found = {"ontology": answer.evidence.model_dump(), "notes": list(answer.notes)} if answer else None
         print_json(found or {"ontology": None})

@@ -48,11 +48,11 @@ class Lookup:
 
     def ancestors(self, class_id: str) -> Mapping[str, int]:
         """Return the class and all it inherits, nearest first, with the generations between; unknown ones end."""
-        return _reached(class_id, lambda id_: self.classes[id_].inherits if id_ in self.classes else ())
+        return reached(class_id, lambda id_: self.classes[id_].inherits if id_ in self.classes else ())
 
     def descendants(self, class_id: str) -> Mapping[str, int]:
         """Return the class and all that inherit it, nearest first, with the generations between."""
-        return _reached(class_id, lambda id_: self._children.get(id_, ()))
+        return reached(class_id, lambda id_: self._children.get(id_, ()))
 
     def attributes(self, class_id: str) -> Iterator[tuple[Ref, Attribute]]:
         """Yield own and inherited attributes, own first; one with the id of a nearer one is overridden by it."""
@@ -74,7 +74,8 @@ class Lookup:
         return next((table for table in tables if table is not None), None)
 
 
-def _reached(start: str, following: Callable[[str], Sequence[str]]) -> dict[str, int]:
+def reached(start: str, following: Callable[[str], Sequence[str]]) -> dict[str, int]:
+    """Return the start and all that follows it, nearest first, with the steps between."""
     found, level = {start: 0}, [start]
     while level:
         level = list(dict.fromkeys(one for id_ in level for one in following(id_) if one not in found))

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theworld.deadline import Deadline
 from theworld.ontology.lookup import Lookup
@@ -23,9 +22,21 @@ from theworld.ontology.walking import HOPS, Floats, Ints, OntologyGraph, Walk, w
 from theworld.ontology.wording import label_of, step_words, word_steps, word_way
 from theworld.state import EvidencePath, PathStep
 from theworld.state.ontology import CandidateCapability, OntologyPath
-from theworld.stores.array_folder import places_of
+from theworld.stores.array_folder import places_of, starts_of
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord, GraphTables
 from theworld.text import Language
+
+NESTED = 0.4
+"""How much a name inside a longer one counts: 交易 in 交易波动."""
+MOST_STARTS = 12
+DESCRIBED = 0.9
+"""How sure a description makes us of what it stands for."""
+CAPABILITIES, PATHS = 5, 12
+"""How many are told."""
+_DIGITS = 9
+
+Start = tuple[int, float]
+"""A node that the walk begins at, and how sure we are that the question speaks of it."""
 
 
 class NamedNotes:
@@ -34,18 +45,17 @@ class NamedNotes:
     def __init__(self, graph: OntologyGraph, links: Sequence[GraphEdgeRecord]) -> None:
         self.ids: tuple[str, ...] = tuple(sorted({link.source[1] for link in links}))
         place = {note: i for i, note in enumerate(self.ids)}
-        by_node: dict[int, list[tuple[int, float]]] = {}
+        total, rows = len(self.ids), [list[tuple[int, float]]() for _ in graph.refs]
         for link in links:
-            node = graph.number.get(link.target)
-            if node is not None:
-                by_node.setdefault(node, []).append((place[link.source[1]], link.weight))
-        total, rows = len(self.ids), [sorted(by_node.get(node, ())) for node in range(len(graph.refs))]
+            rows[graph.number[link.target]].append((place[link.source[1]], link.weight))
+        for row in rows:
+            row.sort()
         rarity = [math.log(1 + total / len(row)) / math.log(1 + total) if row else 0.0 for row in rows]
-        self._first: NDArray[np.int64] = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        self._first = starts_of(list(map(len, rows)))
         self._notes = np.array([note for row in rows for note, _ in row], dtype=np.int64)
         self._worth = np.array([weight * rare for row, rare in zip(rows, rarity, strict=True) for _, weight in row])
 
-    def naming(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def naming(self, nodes: Ints) -> tuple[Ints, Ints, Floats]:
         """Return (position in `nodes`, position in `ids`, worth) of every note that names one of the nodes.
 
         Worth is the link's weight times ln(1 + N/df) / ln(1 + N), the rarity of the node: 1 for an element that one
@@ -62,10 +72,7 @@ class OntologyIndex:
     def __init__(
         self, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord], links: Sequence[GraphEdgeRecord]
     ) -> None:
-        ontology = from_nodes(nodes)
-        if ontology is None:
-            raise ValueError("there are no nodes")
-        self.lookup = Lookup(ontology)
+        self.lookup = Lookup(from_nodes(nodes))
         self.matcher = Matcher(self.lookup)
         self.descriptions = DescriptionReader(self.lookup, self.matcher)
         self.graph = OntologyGraph(self.lookup, edges)
@@ -103,25 +110,10 @@ class OntologyIndexes:
             return self._of[tenant]
 
 
-NESTED = 0.4
-"""How much a name inside a longer one counts: 交易 in 交易波动."""
-MOST_STARTS = 12
-DESCRIBED = 0.9
-"""How sure a description makes us of what it stands for."""
-CAPABILITIES, PATHS = 5, 12
-"""How many are told."""
-_DIGITS = 9
-
-
-Start = tuple[int, float]
-"""A node that the walk begins at, and how sure we are that the question speaks of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What was found; everything is ordered best first."""
 
-    starts: tuple[Start, ...] = ()
     notes: tuple[tuple[str, float], ...] = ()
     paths: tuple[OntologyPath, ...] = ()
     note_paths: tuple[EvidencePath, ...] = ()
@@ -196,7 +188,7 @@ def find(
         found, first = np.unique(named_in[order], return_index=True)
         best = order[first]
         notes.add(found, values[best], one.nodes[which[best]], number)
-    ranked = notes.ranked()[:limit]
+    ranked, nodes = notes.ranked()[:limit], reached.ranked()
 
     def note_path(note: int) -> EvidencePath:
         value, number, node = float(notes.best[note]), int(notes.walk[note]), int(notes.node[note])
@@ -206,19 +198,20 @@ def find(
         return EvidencePath(note_id=note_id, steps=steps, weight=round(value, _DIGITS), text=word_steps(steps))
 
     return Findings(
-        starts=starts,
         notes=tuple((index.notes.ids[note], round(float(notes.total[note]), _DIGITS)) for note in ranked),
-        paths=tuple(_paths(index, walks, reached, language)),
+        paths=tuple(_paths(index, walks, reached, nodes, language)),
         note_paths=tuple(note_path(note) for note in ranked[:PATHS]),
-        capabilities=tuple(_capabilities(index, walks, reached, language)),
+        capabilities=tuple(_capabilities(index, walks, reached, nodes, language)),
     )
 
 
-def _paths(index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, language: Language) -> list[OntologyPath]:
+def _paths(
+    index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, nodes: Sequence[int], language: Language
+) -> list[OntologyPath]:
     """Return the ways to what several starts lead to most strongly, without the starts themselves."""
     own = {one.start for one in walks}
     found = []
-    for node in [node for node in reached.ranked() if node not in own][:PATHS]:
+    for node in [node for node in nodes if node not in own][:PATHS]:
         one, ref = walks[int(reached.walk[node])], index.graph.refs[node]
         steps = word_way(one.way_to(node), index.graph, language)
         label = label_of(index.graph, node, language)
@@ -229,11 +222,10 @@ def _paths(index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, language
 
 
 def _capabilities(
-    index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, language: Language
+    index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, nodes: Sequence[int], language: Language
 ) -> list[CandidateCapability]:
-    scores = {node: round(float(reached.total[node]), _DIGITS) for node in index.graph.capabilities.tolist()}
     found = []
-    for node in sorted((n for n in scores if scores[n] > 0), key=lambda n: (-scores[n], n))[:CAPABILITIES]:
+    for node in [node for node in nodes if index.graph.refs[node].kind == "Capability"][:CAPABILITIES]:
         capability = index.lookup.capabilities[index.graph.refs[node].key]
         way = walks[int(reached.walk[node])].way_to(node)
         found.append(
@@ -241,7 +233,7 @@ def _capabilities(
                 key=capability.id,
                 label=capability.labels.preferred(language),
                 description=capability.description.of(language),
-                score=scores[node],
+                score=round(float(reached.total[node]), _DIGITS),
                 path=word_steps(word_way(way, index.graph, language)),
             )
         )

@@ -64,11 +64,12 @@ def remove_ontology(store: KnowledgeStore, *, tenant: str = "default") -> bool:
 
 def stored_ontology(store: KnowledgeStore, *, tenant: str = "default") -> Ontology | None:
     """Return a tenant's ontology as it was imported, None when there is none."""
-    return from_nodes(store.ledger.graph.elements(tenant))
+    nodes = store.ledger.graph.elements(tenant)
+    return from_nodes(nodes) if nodes else None
 
 
-def from_nodes(nodes: Sequence[GraphNodeRecord]) -> Ontology | None:
-    """Return the ontology that nodes were made of, None without any."""
+def from_nodes(nodes: Sequence[GraphNodeRecord]) -> Ontology:
+    """Return the ontology that nodes were made of."""
     plain: dict[str, Any] = {name: [] for name in _LISTS.values()}
     owners: dict[str, dict[str, Any]] = {}
     for node in nodes:
@@ -81,7 +82,7 @@ def from_nodes(nodes: Sequence[GraphNodeRecord]) -> Ontology | None:
             plain[_LISTS[node.kind]].append(form)
             if node.kind == "OntologyClass":
                 owners[node.key] = form
-    return Ontology.model_validate(plain) if nodes else None
+    return Ontology.model_validate(plain)
 
 
 _LISTS = {"OntologyClass": "classes", "Relation": "relations", "Capability": "capabilities", "EntitySample": "samples"}

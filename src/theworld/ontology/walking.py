@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from theworld.deadline import Deadline
 from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import EdgeKind, Ref
+from theworld.stores.array_folder import starts_of
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord, NodeKey
 
 FACTORS: Mapping[tuple[EdgeKind, str, str], tuple[float, float]] = {
@@ -38,6 +39,18 @@ INHERITED = 0.9
 """What is kept for every generation of inheritance."""
 HUB = 16
 """Neighbours from which on a node counts as a hub."""
+HOPS = 2
+"""Edges of the longest way."""
+DECAY = 0.7
+"""What is kept at every hop, below 1."""
+FAN_OUT = 128
+"""Neighbours of one node that are followed."""
+OTHER_FACTS = 0.4
+"""What is kept of a way over a relation between samples that the question does not name."""
+_INHERITABLE = frozenset({"HAS_ATTRIBUTE", "HAS_RELATION", "HAS_CAPABILITY"})
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class Step(NamedTuple):
@@ -49,6 +62,10 @@ class Step(NamedTuple):
     """The relations that an edge between two samples states."""
     inherited: bool = False
     """Whether the class has it only by inheritance."""
+
+
+_Row = tuple[int, int, float, Step]
+"""One way along an edge: source, target, weight, step."""
 
 
 class OntologyGraph:
@@ -70,19 +87,14 @@ class OntologyGraph:
         step = np.array([numbers[row[3]] for row in rows], dtype=np.int64)
         order = np.lexsort((step, target, -weight, source))
         degree = np.bincount(source, minlength=n)
-        self.targets: NDArray[np.int64] = target[order]
-        self.weights: NDArray[np.float64] = weight[order]
-        self.step_of: NDArray[np.int64] = step[order]
-        self.starts: NDArray[np.int64] = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
-        capabilities = [i for i, ref in enumerate(self.refs) if ref.kind == "Capability"]
-        self.capabilities: NDArray[np.int64] = np.array(capabilities, dtype=np.int64)
-        """Numbers of the nodes that are capabilities, ascending."""
-        self.damping: NDArray[np.float64] = 1.0 / (1.0 + np.log(np.maximum(degree / HUB, 1.0)))
+        self.targets: Ints = target[order]
+        self.weights: Floats = weight[order]
+        self.step_of: Ints = step[order]
+        self.starts: Ints = starts_of(degree)
+        self.damping: Floats = 1.0 / (1.0 + np.log(np.maximum(degree / HUB, 1.0)))
 
     def _both_ways(self, edge: GraphEdgeRecord) -> Iterator[_Row]:
-        source, target = self.number.get(edge.source), self.number.get(edge.target)
-        if source is None or target is None:
-            return
+        source, target = self.number[edge.source], self.number[edge.target]
         kind = cast(EdgeKind, edge.kind)
         relations: tuple[str, ...] = ()
         if edge.source[0] == edge.target[0] == "EntitySample":
@@ -107,25 +119,6 @@ class OntologyGraph:
                         yield *ends, weight * INHERITED**depth, step._replace(inherited=True)
 
 
-_INHERITABLE = frozenset({"HAS_ATTRIBUTE", "HAS_RELATION", "HAS_CAPABILITY"})
-_Row = tuple[int, int, float, Step]
-"""One way along an edge: source, target, weight, step."""
-
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-
-HOPS = 2
-"""Edges of the longest way."""
-DECAY = 0.7
-"""What is kept at every hop, below 1."""
-FAN_OUT = 128
-"""Neighbours of one node that are followed."""
-OTHER_FACTS = 0.4
-"""What is kept of a way over a relation between samples that the question does not name."""
-
-
 class Way(NamedTuple):
     """One edge of the strongest way to a node."""
 
@@ -142,26 +135,26 @@ class _Level(NamedTuple):
     edges: Ints
 
 
-class Walk:
+class Walk(NamedTuple):
     """What one start reaches within K hops."""
 
-    def __init__(self, start: int, nodes: Ints, strengths: Floats, levels: list[_Level]) -> None:
-        self.start = start
-        self.nodes = nodes
-        """Reached nodes, the start among them, ascending."""
-        self.strengths = strengths
-        """Strength of each, in (0, 1]; 1 for the start."""
-        self._levels = levels
+    start: int
+    nodes: Ints
+    """Reached nodes, the start among them, ascending."""
+    strengths: Floats
+    """Strength of each, in (0, 1]; 1 for the start."""
+    levels: list[_Level]
+    """What each hop reached."""
 
     def way_to(self, node: int) -> list[Way]:
         """Return the edges of the strongest way to a reached node, from the start on."""
         way: list[Way] = []
-        level = len(self._levels)
+        level = len(self.levels)
         while node != self.start:
             level -= 1
             if level < 0:
                 raise KeyError(node)
-            at = self._levels[level]
+            at = self.levels[level]
             place = int(np.searchsorted(at.targets, node))
             if place < len(at.targets) and at.targets[place] == node:
                 way.append(Way(int(at.sources[place]), int(at.edges[place]), node))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from theworld.data_files import load_table
 from theworld.ontology.walking import OntologyGraph, Step, Way
 from theworld.state import PathStep
 from theworld.text import Language
 
-
-def step_words() -> dict[str, Any]:
-    """Return data/step_words.yaml."""
-    return load_table("theworld.ontology", "data/step_words.yaml")
+step_words = partial(load_table, "theworld.ontology", "data/step_words.yaml")
+"""How steps are told; read when first called."""
 
 
 def label_of(graph: OntologyGraph, node: int, language: Language) -> str:

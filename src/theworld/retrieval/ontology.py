@@ -37,18 +37,6 @@ class OntologyFindings:
     notes: Hits
 
 
-@dataclass(frozen=True, slots=True)
-class OntologyRequest:
-    """One question to the ontology."""
-
-    question: str
-    language: Language
-    context: Context
-    deadline: Deadline
-    limit: int
-    """Notes wanted."""
-
-
 class OntologyChannel:
     """Asks the ontologies of one store."""
 
@@ -66,76 +54,66 @@ class OntologyChannel:
             for tenant in tenants:
                 self.indexes.of(tenant)
 
-    def ask(self, request: OntologyRequest) -> OntologyFindings | None:
-        """Return what the ontology says; None when the tenant has none or nothing is recognised.
+    def ask(
+        self, question: str, language: Language, context: Context, deadline: Deadline, limit: int
+    ) -> OntologyFindings | None:
+        """Return what the ontology says, with up to `limit` notes; None without one, or when nothing is recognised.
 
         Raises DeadlineExceededError when the walk takes too long.
         """
-        index = self.indexes.of(request.context.tenant)
-        return None if index is None else self._findings(index, request)
-
-    def _findings(self, index: OntologyIndex, request: OntologyRequest) -> OntologyFindings | None:
-        begun, context = time.perf_counter(), request.context
+        index = self.indexes.of(context.tenant)
+        if index is None:
+            return None
+        begun = time.perf_counter()
         now = context.now or datetime.now().astimezone()
-        matches = index.matcher.match(request.question, now=now)
-        reading = index.descriptions.read(request.question, request.language)
-        share = recognised(request.question, matches, reading.described)
+        matches = index.matcher.match(question, now=now)
+        reading = index.descriptions.read(question, language)
+        share = recognised(question, matches, reading.described)
         if not share:
             return None
         # A filter may take most notes away, so more are asked for.
-        limit = request.limit * 4 if context.filters else request.limit
-        found = find(
-            index,
-            matches,
-            request.language,
-            reading=reading,
-            hops=self.settings.hops,
-            limit=limit,
-            deadline=request.deadline,
-        )
-        kept = self._passing(found.notes, request)[: request.limit]
+        most, hops = limit * 4 if context.filters else limit, self.settings.hops
+        found = find(index, matches, language, reading=reading, hops=hops, limit=most, deadline=deadline)
+        kept = self._passing(found.notes, context, deadline)[:limit]
         ids = {note_id for note_id, _ in kept}
         evidence = OntologyEvidence(
-            matches=tuple(shown_matches(index, matches, request.language)),
-            constraints=tuple(constraints(request.question, matches)),
+            matches=tuple(shown_matches(index, matches, language)),
+            constraints=tuple(constraints(question, matches)),
             paths=found.paths,
             capabilities=found.capabilities,
             understood=reading.question if reading.described else "",
-            described=tuple(shown_description(index, one, request.language) for one in reading.described),
+            described=tuple(shown_description(index, one, language) for one in reading.described),
             answered=reading.answered,
-            note_paths=tuple(self._titled(found, ids, request)),
+            note_paths=tuple(self._titled(found, ids, context.tenant, deadline)),
             recognised=share,
             notes=len(kept),
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
         return OntologyFindings(evidence, kept)
 
-    def _passing(self, notes: Hits, request: OntologyRequest) -> list[tuple[str, float]]:
-        context = request.context
+    def _passing(self, notes: Hits, context: Context, deadline: Deadline) -> list[tuple[str, float]]:
         if not context.filters:
             return list(notes)
         wanted = wanted_terms(context.filters)
         ids = [note_id for note_id, _ in notes]
-        stored = self._notes.notes(ids, tenant=context.tenant, mentions=False, within=request.deadline)
+        stored = self._notes.notes(ids, tenant=context.tenant, mentions=False, within=deadline)
         passing = {note.id for note in stored if passes(filter_terms(note.metadata, note.document_id), wanted)}
         return [(note_id, score) for note_id, score in notes if note_id in passing]
 
-    def _titled(self, found: Findings, ids: set[str], request: OntologyRequest) -> list[EvidencePath]:
+    def _titled(self, found: Findings, ids: set[str], tenant: str, deadline: Deadline) -> list[EvidencePath]:
         """Return the paths to notes that are kept and say something, the notes called by their titles."""
         paths = [path for path in found.note_paths if path.note_id in ids]
         wanted = [path.note_id for path in paths]
-        stored = self._notes.notes(wanted, tenant=request.context.tenant, mentions=False, within=request.deadline)
+        stored = self._notes.notes(wanted, tenant=tenant, mentions=False, within=deadline)
         titles = {note.id: note.title for note in stored}
-        titled = (_with_title(path, titles.get(path.note_id, "")) for path in paths)
-        return [path for path in titled if telling_steps(path.steps)]
-
-
-def _with_title(path: EvidencePath, title: str) -> EvidencePath:
-    if not title:
-        return path
-    steps = (*path.steps[:-1], path.steps[-1].model_copy(update={"target": title}))
-    text = path.text.removesuffix(path.note_id) + title
-    return path.model_copy(update={"steps": steps, "text": text})
+        titled = []
+        for path in paths:
+            title = titles.get(path.note_id) or path.note_id
+            steps = (*path.steps[:-1], path.steps[-1].model_copy(update={"target": title}))
+            if telling_steps(steps):
+                text = path.text.removesuffix(path.note_id) + title
+                titled.append(path.model_copy(update={"steps": steps, "text": text}))
+        return titled
 
 
 def recognised(question: str, matches: QueryMatches, described: Sequence[Described]) -> float:
@@ -170,10 +148,9 @@ def shown_description(index: OntologyIndex, one: Described, language: Language) 
     samples, relations = index.lookup.samples, index.lookup.relations
     if one.attribute:
         return _shown_value(index, one, language)
-    names = tuple(samples[id_].labels.preferred(language) for id_ in one.samples)
     return DescribedSample(
         text=one.text,
-        names=names,
+        names=tuple(samples[id_].labels.preferred(language) for id_ in one.samples),
         aliases=tuple(dict.fromkeys(label for id_ in one.samples for label in samples[id_].labels.all())),
         facts=tuple(
             PathStep(
@@ -205,29 +182,27 @@ def _shown_value(index: OntologyIndex, one: Described, language: Language) -> De
 
 def constraints(question: str, matches: QueryMatches) -> list[OntologyConstraint]:
     """Return the values, numbers and times that a question demands."""
-    found = [
+    values = (
         OntologyConstraint(kind="value", attribute=m.ref.key, text=m.text) for m in matches.matches if m.kind == "value"
-    ]
-    for one in matches.ranges:
-        number = one.constraint
-        found.append(
-            OntologyConstraint(
-                kind="range",
-                attribute=one.attribute.key if one.attribute else None,
-                text=question[number.start : number.end].strip(),
-                low=number.low.value,
-                high=number.high.value if number.high else None,
-                comparison=number.comparison,
-            )
+    )
+    ranges = (
+        OntologyConstraint(
+            kind="range",
+            attribute=one.attribute.key if one.attribute else None,
+            text=question[one.start : one.end].strip(),
+            low=one.low.value,
+            high=one.high.value if one.high else None,
+            comparison=one.comparison,
         )
-    for time_range in matches.times:
-        first, end = time_range.start, time_range.end
-        found.append(
-            OntologyConstraint(
-                kind="time",
-                text=question[slice(*time_range.place)],
-                first=first.isoformat() if first else None,
-                end=end.isoformat() if end else None,
-            )
+        for one in matches.ranges
+    )
+    times = (
+        OntologyConstraint(
+            kind="time",
+            text=question[slice(*one.place)],
+            first=one.start.isoformat() if one.start else None,
+            end=one.end.isoformat() if one.end else None,
         )
-    return found
+        for one in matches.times
+    )
+    return [*values, *ranges, *times]

@@ -6,13 +6,13 @@ from theworld.structure import StructureEngine, parse_structured_output
 from theworld.structure.engine import StructureEngine, parse_with_report
 from theworld.structure.errors import StructureParseError
 from theworld.structure.json_extractor import (
-    ExtractionStrategy,
     extract_structured_data,
     register_extraction_strategy,
     unregister_extraction_strategy,
 )
 from theworld.structure.report import Alternative, ParseReport, Repair
 from theworld.structure.schema import get_schema_diff, to_openai_tool
+from theworld.structure.search import ExtractionStrategy
 from theworld.structure.sync import extract_json_from_text, parse_structured_output
 
 __all__ = [

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -13,22 +11,9 @@ from pydantic import ValidationError
 from theworld.structure.errors import StructureParseError
 from theworld.structure.fitting.targets import Target, is_plain, target_of
 from theworld.structure.reading.repairing import LibraryMissingError
-from theworld.structure.search import Candidate, Search
+from theworld.structure.search import Candidate, ExtractionStrategy, Search
 
 T = TypeVar("T")
-
-
-@dataclass
-class ExtractionStrategy:
-    """A named way of making a model of a text.
-
-    `func(text, model_class)` returns an instance, or raises anything at all when it cannot.
-    """
-
-    name: str
-    """Shown as `plugin_<name>` in attempts and reports."""
-    func: Callable[[str, Any], Any]
-    """Text and wanted type to an instance."""
 
 
 _lock = threading.Lock()
@@ -81,7 +66,7 @@ def search_text(text: str, target: Target) -> tuple[Search, Candidate]:
     """Search a text; raises StructureParseError with every attempt when nothing fits."""
     if not isinstance(text, str):
         raise StructureParseError(f"the content must be text, not {type(text).__name__}", (), text)
-    search = Search(text, target, [(plugin.name, plugin.func) for plugin in registered_strategies()])
+    search = Search(text, target, registered_strategies())
     found = search.run()
     if found is None:
         attempts = search.ordered_attempts()

@@ -34,8 +34,18 @@ MOST_FITTED = 256
 """Most fragments of one text, and values inside them, that are fitted rather than just validated."""
 RANKS = ("direct_json", "markdown_", "braced_", "bracket_", "cleaned_json")
 
-Plugin = tuple[str, Callable[[str, Any], Any]]
-"""Name and function of a strategy from outside."""
+
+@dataclass
+class ExtractionStrategy:
+    """A named way of making a model of a text.
+
+    `func(text, model_class)` returns an instance, or raises anything at all when it cannot.
+    """
+
+    name: str
+    """Shown as `plugin_<name>` in attempts and reports."""
+    func: Callable[[str, Any], Any]
+    """Text and wanted type to an instance."""
 
 
 @dataclass(slots=True)
@@ -85,7 +95,7 @@ class Candidate:
 class Search:
     """One search through one text; keeps every attempt and every candidate."""
 
-    def __init__(self, text: str, target: Target, plugins: Sequence[Plugin]) -> None:
+    def __init__(self, text: str, target: Target, plugins: Sequence[ExtractionStrategy]) -> None:
         self.text, self.target, self.plugins = text, target, plugins
         self.attempts: list[Attempt] = []
         self.candidates: list[Candidate] = []
@@ -247,14 +257,14 @@ class Search:
 
     def _plugins(self) -> Candidate | None:
         """Try the strategies from outside; whatever they raise is noted."""
-        for name, function in self.plugins:
+        for plugin in self.plugins:
             try:
-                value = function(self.text, self.target.given)
+                value = plugin.func(self.text, self.target.given)
                 if value is None:
                     raise ValueError("the strategy returned None")
-                return Candidate(self.target.validator.validate_python(value), f"plugin_{name}")
+                return Candidate(self.target.validator.validate_python(value), f"plugin_{plugin.name}")
             except Exception as error:
-                self._failed(f"plugin_{name}", error)
+                self._failed(f"plugin_{plugin.name}", error)
         return None
 
 

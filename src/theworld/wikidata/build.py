@@ -32,9 +32,12 @@ BATCH = 5_000
 """Lines, or entries, per commit."""
 BATCH_BYTES = 16 * 2**20
 """Bytes of lines per commit, whichever comes first."""
+MAX_LINE = 64 * 2**20
+"""Bytes of a line that is read; the longest entities are a few megabytes."""
 BAD_LINES_KEPT = 20
 CACHE_KB = 32_000
 """Memory SQLite may use for pages."""
+_GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 
 _RANKED = "SELECT rank, qid, sitelinks, data FROM ranked JOIN entity USING (qid) WHERE rank > ? ORDER BY rank LIMIT ?"
 Progress = Callable[[str, int, int], None]
@@ -151,7 +154,7 @@ class _Building:
                 self._set("options", json.dumps(options))
                 self._set("position", json.dumps(asdict(lines[-1].after)))
                 self._set("report", json.dumps(asdict(report)))
-            self._progress("read", source.read_so_far(), source.size)
+            self._progress("read", source.raw.tell(), source.size)
 
     def _index(self) -> None:
         total = self._db.execute("SELECT count(*) FROM ranked").fetchone()[0]
@@ -207,9 +210,9 @@ def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
 
 def _item(line: Line, report: BuildReport) -> Item | None:
     """Return the entry of a line, and count what the line was."""
-    if line.content == b"":
-        report.opened = report.opened or line.opens
-        report.closed = report.closed or line.closes
+    if line.content in {b"", b"[", b"]"}:
+        report.opened |= line.content == b"["
+        report.closed |= line.content == b"]"
         return None
     try:
         if line.content is None:
@@ -259,11 +262,6 @@ def _named_errors(partial: Path) -> Iterator[None]:
         ) from error
 
 
-MAX_LINE = 64 * 2**20
-"""Bytes of a line that is read; the longest entities are a few megabytes."""
-_GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
-
-
 @dataclass(frozen=True, slots=True)
 class Position:
     """A place between two lines, with what proves that another file is the same up to there."""
@@ -283,13 +281,9 @@ class Line:
     """One line of a dump."""
 
     content: bytes | None
-    """The line without comma; empty for brackets and blank lines, None when it is longer than `MAX_LINE`."""
+    """The line without comma, None when it is longer than `MAX_LINE`."""
     after: Position
     """Where the next line begins."""
-    opens: bool = False
-    """Whether it is the bracket that begins the array."""
-    closes: bool = False
-    """Whether it is the bracket that ends the array."""
 
 
 class Dump:
@@ -298,34 +292,30 @@ class Dump:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._raw = path.open("rb")
+            self.raw = path.open("rb")
         except OSError as error:
             raise IngestionError(f"the dump cannot be read: {error.strerror}.", where=str(path)) from error
-        if not self._raw.seekable():
-            self._raw.close()
+        if not self.raw.seekable():
+            self.raw.close()
             raise IngestionError(
                 "the dump is a pipe, from which a stopped build could not go on.",
                 where=str(path),
                 remedy="Give a file.",
             )
-        head = self._raw.read(3)
-        self._raw.seek(0)
+        head = self.raw.read(3)
+        self.raw.seek(0)
         self.size = path.stat().st_size
         """Bytes of the file as it is on disk."""
-        self._stream: io.BufferedIOBase = self._raw
+        self._stream: io.BufferedIOBase = self.raw
         if head.startswith(_GZIP):
-            self._stream = gzip.GzipFile(fileobj=self._raw)
+            self._stream = gzip.GzipFile(fileobj=self.raw)
         elif head.startswith(_BZIP2):
-            self._stream = bz2.BZ2File(self._raw)
+            self._stream = bz2.BZ2File(self.raw)
 
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
-        self._raw.close()
-
-    def read_so_far(self) -> int:
-        """Return the bytes of the file on disk that were read."""
-        return self._raw.tell()
+        self.raw.close()
 
     def lines(self, start: Position) -> Iterator[Line]:
         """Yield the lines from a position of an earlier reading.
@@ -341,8 +331,7 @@ class Dump:
                     size += len(content)
                     digest.update(content)
                 at = Position(at.line + 1, at.offset + size, size, digest.hexdigest())
-                bare = content.strip().removesuffix(b",") if whole else None
-                yield Line(b"" if bare in {b"[", b"]"} else bare, at, opens=bare == b"[", closes=bare == b"]")
+                yield Line(content.strip().removesuffix(b",") if whole else None, at)
         except (EOFError, OSError, zlib.error) as error:
             raise IngestionError(
                 f"the dump is cut off or damaged after line {at.line} ({error}).",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from theworld.data_files import load_table
@@ -66,9 +67,8 @@ class Item:
         return next((texts[code] for code in FALLBACK.get(language, FALLBACK["en"]) if code in texts), None)
 
 
-def key_properties() -> Mapping[str, Mapping[str, str]]:
-    """Return property -> language -> name, in the order they are shown."""
-    return load_table("theworld.wikidata", "data/properties.yaml")
+key_properties = partial(load_table, "theworld.wikidata", "data/properties.yaml")
+"""Property -> language -> name, in the order they are shown; read when first called."""
 
 
 def read_item(entity: Any) -> Item:

@@ -37,6 +37,33 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words
 LICENSE = "CC0-1.0"
 SOURCE = "https://www.wikidata.org"
 
+HOMONYMS = 200
+"""Entries of one name that are compared, the best known ones."""
+MAX_WORDS = 16
+MAX_CHARACTERS = 250
+MIN_BEGINNING = 3
+"""Letters of a word's beginning, unless it is one Chinese character."""
+LABEL_BONUS = 1.0
+"""What a label counts more than an alias: as much as 2.7 times the sitelinks."""
+LABELS_KEPT = 20_000
+MAX_KEYS = 500
+"""Names looked up at once."""
+MAX_NAMED = 1000
+"""Entries read for them."""
+
+_EXACT = (
+    "SELECT name.alias, qid, sitelinks, data FROM name JOIN ranked USING (rank) JOIN entity USING (qid) "
+    "WHERE key = ? ORDER BY rank LIMIT ?"
+)
+_NAMED = (
+    "SELECT key, qid, sitelinks, data FROM name JOIN ranked USING (rank) JOIN entity USING (qid) "
+    "WHERE key IN ({marks}) ORDER BY rank LIMIT ?"
+)
+_WORDS = (
+    "SELECT qid, sitelinks, data FROM (SELECT rowid AS rank FROM words WHERE words MATCH ? ORDER BY rowid LIMIT ?) "
+    "JOIN ranked USING (rank) JOIN entity USING (qid) ORDER BY rank"
+)
+
 
 def encode(item: Item) -> bytes:
     """Return what is stored of an item besides its id and sitelinks."""
@@ -108,34 +135,6 @@ def _open(path: Path) -> sqlite3.Connection:
             raise
         raise not_usable(path, error) from error
     return connection
-
-
-HOMONYMS = 200
-"""Entries of one name that are compared, the best known ones."""
-MAX_WORDS = 16
-MAX_CHARACTERS = 250
-MIN_BEGINNING = 3
-"""Letters of a word's beginning, unless it is one Chinese character."""
-LABEL_BONUS = 1.0
-"""What a label counts more than an alias: as much as 2.7 times the sitelinks."""
-LABELS_KEPT = 20_000
-MAX_KEYS = 500
-"""Names looked up at once."""
-MAX_NAMED = 1000
-"""Entries read for them."""
-
-_EXACT = (
-    "SELECT name.alias, qid, sitelinks, data FROM name JOIN ranked USING (rank) JOIN entity USING (qid) "
-    "WHERE key = ? ORDER BY rank LIMIT ?"
-)
-_NAMED = (
-    "SELECT key, qid, sitelinks, data FROM name JOIN ranked USING (rank) JOIN entity USING (qid) "
-    "WHERE key IN ({marks}) ORDER BY rank LIMIT ?"
-)
-_WORDS = (
-    "SELECT qid, sitelinks, data FROM (SELECT rowid AS rank FROM words WHERE words MATCH ? ORDER BY rowid LIMIT ?) "
-    "JOIN ranked USING (rank) JOIN entity USING (qid) ORDER BY rank"
-)
 
 
 class Snapshot:

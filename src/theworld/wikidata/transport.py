@@ -60,7 +60,7 @@ class WikidataTransport:
     """Calls the API; safe to share between threads."""
 
     def __init__(self, endpoint: Endpoint, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._endpoint, self._sleep = endpoint, sleep
+        self.endpoint, self._sleep = endpoint, sleep
         limits = httpx.Limits(
             max_connections=endpoint.connections, max_keepalive_connections=endpoint.connections, keepalive_expiry=30.0
         )
@@ -74,11 +74,6 @@ class WikidataTransport:
                 remedy="Check ALL_PROXY, HTTP_PROXY and HTTPS_PROXY.",
             ) from error
         self._backoff = wait_random_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S)
-
-    @property
-    def timeout_s(self) -> float:
-        """Longest time the calls for one name may take together."""
-        return self._endpoint.timeout_s
 
     def call(self, parameters: Mapping[str, str], deadline: float) -> Mapping[str, Any]:
         """Return the JSON object the service answers; `deadline` is a `time.monotonic()`.
@@ -95,7 +90,7 @@ class WikidataTransport:
         try:
             reply: Mapping[str, Any] = retrying(self._once, parameters, deadline)
         except _BusyError as error:
-            raise self._unavailable(f"{error}; no more attempts within {self._endpoint.timeout_s:g} s") from error
+            raise self._unavailable(f"{error}; no more attempts within {self.endpoint.timeout_s:g} s") from error
         return reply
 
     def close(self) -> None:
@@ -111,10 +106,10 @@ class WikidataTransport:
     def _once(self, parameters: Mapping[str, str], deadline: float) -> Mapping[str, Any]:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise self._unavailable(f"no answer within {self._endpoint.timeout_s:g} s")
-        query = {**parameters, "format": "json", "formatversion": "2", "maxlag": str(self._endpoint.maxlag_s)}
+            raise self._unavailable(f"no answer within {self.endpoint.timeout_s:g} s")
+        query = {**parameters, "format": "json", "formatversion": "2", "maxlag": str(self.endpoint.maxlag_s)}
         try:
-            with self._client.stream("GET", self._endpoint.url, params=query, timeout=left) as response:
+            with self._client.stream("GET", self.endpoint.url, params=query, timeout=left) as response:
                 status, wait_s = response.status_code, seconds_to_wait(response.headers.get("retry-after"))
                 if status in {_TOO_MANY, _REQUEST_TIMEOUT} or status >= _SERVER_ERROR:
                     raise _BusyError(f"HTTP {status}", wait_s)
@@ -145,7 +140,7 @@ class WikidataTransport:
         return reply
 
     def _unavailable(self, what: str) -> WikidataUnavailableError:
-        return WikidataUnavailableError(f"Wikidata cannot be asked: {what}.", where=self._endpoint.url)
+        return WikidataUnavailableError(f"Wikidata cannot be asked: {what}.", where=self.endpoint.url)
 
 
 def _checked_headers(endpoint: Endpoint) -> dict[str, str]:

@@ -39,10 +39,10 @@ def find_problems(ontology: Ontology) -> list[Problem]:
     mapped = below | {parent for id_ in own for parent in lines[id_]}  # a table of their own, above or below them
     return [
         *_doubled(ontology),
-        *_classes(ontology, mapped),
+        *_classes(lookup, mapped),
         *_cycles(ontology),
-        *_relations(ontology, mapped),
-        *_capabilities(ontology),
+        *_relations(lookup, mapped),
+        *_capabilities(lookup),
         *_samples(lookup, lines),
     ]
 
@@ -70,15 +70,14 @@ def _repeated(ids: Sequence[str], location: Location, what: str) -> Iterator[Pro
         first.setdefault(id_, i)
 
 
-def _classes(ontology: Ontology, mapped: Set[str]) -> Iterator[Problem]:
-    known, capabilities = {one.id for one in ontology.classes}, {one.id for one in ontology.capabilities}
-    for i, one in enumerate(ontology.classes):
+def _classes(lookup: Lookup, mapped: Set[str]) -> Iterator[Problem]:
+    for i, one in enumerate(lookup.ontology.classes):
         name, location = f"class {one.id}", ("classes", i)
         for j, parent in enumerate(one.inherits):
-            if parent not in known:
+            if parent not in lookup.classes:
                 yield Problem((*location, "inherits", j), name, f"inherits the unknown class {parent!r}")
         for j, capability in enumerate(one.capabilities):
-            if capability not in capabilities:
+            if capability not in lookup.capabilities:
                 yield Problem((*location, "capabilities", j), name, f"has the unknown capability {capability!r}")
         for j, attribute in enumerate(one.attributes):
             if attribute.column is not None and one.id not in mapped:
@@ -105,12 +104,11 @@ def _cycles(ontology: Ontology) -> Iterator[Problem]:
         parents = {id_: line for id_, line in parents.items() if id_ not in circle}
 
 
-def _relations(ontology: Ontology, mapped: Set[str]) -> Iterator[Problem]:
-    classes = {one.id for one in ontology.classes}
-    for i, relation in enumerate(ontology.relations):
+def _relations(lookup: Lookup, mapped: Set[str]) -> Iterator[Problem]:
+    for i, relation in enumerate(lookup.ontology.relations):
         name = f"relation {relation.id}"
         for end, one in (("source", relation.source), ("target", relation.target)):
-            if one not in classes:
+            if one not in lookup.classes:
                 yield Problem(("relations", i, end), name, f"dangling: its {end} is the unknown class {one!r}")
             elif relation.join is not None and one not in mapped:
                 what = f"bad mapping: it has a join, but class {one}, its {end}, has no table"
@@ -119,10 +117,9 @@ def _relations(ontology: Ontology, mapped: Set[str]) -> Iterator[Problem]:
             yield Problem(("relations", i, "symmetric"), name, "is symmetric, but its two classes differ")
 
 
-def _capabilities(ontology: Ontology) -> Iterator[Problem]:
-    known = {one.id for one in ontology.classes}
-    known |= {f"{one.id}.{attribute.id}" for one in ontology.classes for attribute in one.attributes}
-    for i, capability in enumerate(ontology.capabilities):
+def _capabilities(lookup: Lookup) -> Iterator[Problem]:
+    known = {ref.key for ref in lookup.elements if ref.kind in {"OntologyClass", "Attribute"}}
+    for i, capability in enumerate(lookup.ontology.capabilities):
         for side in ("inputs", "outputs"):
             for j, end in enumerate(getattr(capability, side)):
                 if end not in known:

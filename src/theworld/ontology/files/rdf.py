@@ -32,11 +32,11 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rdflib import OWL, RDF, RDFS, SKOS, XSD, Graph, Literal, Namespace, Node, URIRef
-from rdflib.collection import Collection
 
 from theworld.errors import OntologyError
 from theworld.ontology.files.rdf_losses import PROPERTIES, Loss, find_losses, is_builtin, language_of
-from theworld.ontology.files.reading import ENDINGS, parse_ontology, text_of
+from theworld.ontology.files.reading import ENDINGS, check_ontology, text_of
+from theworld.ontology.lookup import reached
 from theworld.ontology.model import Ontology
 from theworld.text import detect_language
 
@@ -112,7 +112,7 @@ def read_rdf(file: Path, terms: Terms | None = None, losses: list[Loss] | None =
         raise OntologyError("holds no owl:Class, rdfs:Class or skos:Concept.", where=str(file))
     if losses is not None:
         losses += find_losses(graph, reader.used, set(reader.ids), reader.values)
-    return parse_ontology(json.dumps(plain, ensure_ascii=False), where=str(file), with_lines=False)
+    return check_ontology(plain, where=str(file))
 
 
 def _check_contexts(data: Any, where: str) -> None:
@@ -157,7 +157,7 @@ class _Reader:
         }
 
     def plain(self, name: str) -> dict[str, Any]:
-        """Return the form that the YAML reader checks."""
+        """Return the plain data of the form."""
         found: dict[str, Any] = {"id": name}
         for head in self._of_type(OWL.Ontology)[:1]:
             found |= self._own(head) | self._described(head)
@@ -220,11 +220,13 @@ class _Reader:
         return [node]
 
     def _list(self, head: Node) -> list[Any]:
-        node = head
-        while node != RDF.nil and (node, RDF.rest, None) in self._graph:
-            self._objects(node, RDF.first)
-            (node, *_) = self._objects(node, RDF.rest)
-        return list(Collection(self._graph, head))
+        """Return the members of an RDF list, also of one that goes in a circle."""
+        found, seen, node = list[Any](), set[Node](), [head]
+        while node and node[0] not in seen:
+            seen.add(node[0])
+            found += self._objects(node[0], RDF.first)
+            node = self._objects(node[0], RDF.rest)
+        return found
 
     def _ends(self, one: Node) -> tuple[list[Any], list[Any]]:
         """Return domains and ranges of a property, where it has none those of restrictions on it."""
@@ -357,12 +359,7 @@ class _Reader:
     def _above(self, class_id: str) -> list[dict[str, Any]]:
         """Return a class and all it inherits from."""
         by_id = {form["id"]: form for form in self._forms.values()}
-        found, pending = dict[str, dict[str, Any]](), [class_id]
-        while pending:
-            if (name := pending.pop()) not in found:
-                found[name] = by_id[name]
-                pending += by_id[name]["inherits"]
-        return list(found.values())
+        return [by_id[name] for name in reached(class_id, lambda name: by_id[name]["inherits"])]
 
     def _fact(self, predicate: Node, target: str) -> str | None:
         """Return the relation of a property that goes to a class, or to one above it; else any it has."""

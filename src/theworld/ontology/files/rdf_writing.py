@@ -10,7 +10,7 @@ import json
 from rdflib import OWL, RDF, RDFS, SKOS, XSD, Graph, Literal, Namespace, URIRef
 
 from theworld.ontology.files.rdf import TW
-from theworld.ontology.model import Element, Ontology
+from theworld.ontology.model import Element, Ontology, Words
 
 _DATATYPE = {"string": XSD.string, "integer": XSD.integer, "number": XSD.decimal, "date": XSD.date}
 _DATATYPE |= {"boolean": XSD.boolean, "enum": XSD.string}
@@ -27,7 +27,7 @@ def to_rdf(ontology: Ontology, kind: str) -> str:
     graph.add((head, RDF.type, OWL.Ontology))
     form = json.dumps({"id": ontology.id, "version": ontology.version}, ensure_ascii=False)
     graph.add((head, TW.form, Literal(form)))
-    _write_words(graph, head, ontology.description.model_dump())
+    _write_words(graph, head, ontology.description)
     for one in ontology.classes:
         subject = base[f"class-{one.id}"]
         _write(graph, subject, one, OWL.Class, {"inherits", "attributes"})
@@ -59,16 +59,16 @@ def to_rdf(ontology: Ontology, kind: str) -> str:
 def _write(graph: Graph, subject: URIRef, element: Element, kind: URIRef, told: set[str]) -> None:
     """Write type, labels and description, and the rest of the form, but what is told otherwise, as our own property."""
     graph.add((subject, RDF.type, kind))
-    for language in ("zh", "en"):
-        for i, label in enumerate(element.labels.zh if language == "zh" else element.labels.en):
+    for language, labels in element.labels:
+        for i, label in enumerate(labels):
             graph.add((subject, SKOS.altLabel if i else SKOS.prefLabel, Literal(label, lang=language)))
-    _write_words(graph, subject, element.description.model_dump())
+    _write_words(graph, subject, element.description)
     form = element.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     kept = {name: value for name, value in form.items() if name not in {"description", "labels", *told}}
     graph.add((subject, TW.form, Literal(json.dumps(kept, ensure_ascii=False))))
 
 
-def _write_words(graph: Graph, subject: URIRef, words: dict[str, str]) -> None:
-    for language, text in words.items():
+def _write_words(graph: Graph, subject: URIRef, words: Words) -> None:
+    for language, text in words:
         if text:
             graph.add((subject, SKOS.definition, Literal(text, lang=language)))

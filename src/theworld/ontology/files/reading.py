@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -45,39 +45,38 @@ def text_of(file: Path) -> str:
         raise OntologyError(f"cannot be read: {error}.", where=str(file), remedy="Save it as UTF-8 text.") from error
 
 
-def parse_ontology(text: str, *, where: str = "ontology", with_lines: bool = True) -> Ontology:
-    """Return the ontology in a text of the YAML form; see `read_ontology`.
-
-    Without lines, problems name the element only: for a text that was made from something else.
-    """
+def parse_ontology(text: str, *, where: str = "ontology") -> Ontology:
+    """Return the ontology in a text of the YAML form; see `read_ontology`."""
     data, lines, doubled = _Composition().read(text, where)
-    lines = lines if with_lines else {}
-    if not isinstance(data, dict):
+    return check_ontology(data, where=where, lines=lines, doubled=doubled)
+
+
+def check_ontology(
+    ontology: Any, *, where: str, lines: Mapping[Location, int] | None = None, doubled: Sequence[Problem] = ()
+) -> Ontology:
+    """Return an ontology, given as it is or as the plain data of its form, when everything in it fits.
+
+    Raises OntologyError with all problems, `doubled` among them, each with its line where there are `lines`.
+    """
+    if not isinstance(ontology, dict | Ontology):
         raise OntologyError("is no ontology: a mapping with `id`, `classes`, ... is expected.", where=where)
+    problems, lines = list(doubled), lines or {}
     try:
-        ontology = Ontology.model_validate(data)
+        checked = Ontology.model_validate(ontology)
     except ValidationError as error:
         for item in error.errors(include_url=False, include_context=False):
-            location, given = tuple(item["loc"]), item["input"]
+            location, found = tuple(item["loc"]), item["input"]
             field = ".".join(str(part) for part in location if isinstance(part, str)) or "the whole"
             unknown = item["type"] == "extra_forbidden"
             what = "unknown name" if unknown else item["msg"].removeprefix("Value error, ")
-            shown = f", got {given!r}" if isinstance(given, str | int | float | bool) else ""
-            element, line = _element_at(location, data), _line(location, lines)
-            doubled.append(Problem(location, element, f"{field}: {what}{shown}", line))
-        raise wrong(doubled, where) from error
-    problems = [*doubled, *(replace(one, line=_line(one.location, lines)) for one in find_problems(ontology))]
+            shown = f", got {found!r}" if isinstance(found, str | int | float | bool) else ""
+            element, line = _element_at(location, ontology), _line(location, lines)
+            problems.append(Problem(location, element, f"{field}: {what}{shown}", line))
+        raise wrong(problems, where) from error
+    problems += (replace(one, line=_line(one.location, lines)) for one in find_problems(checked))
     if problems:
         raise wrong(problems, where)
-    return ontology
-
-
-def check_ontology(ontology: Ontology, *, where: str) -> Ontology:
-    """Return the ontology; raises OntologyError when something in it does not fit."""
-    problems = find_problems(ontology)
-    if problems:
-        raise wrong(problems, where)
-    return ontology
+    return checked
 
 
 def wrong(problems: Sequence[Problem], where: str) -> OntologyError:
@@ -144,7 +143,7 @@ class _Composition:
         return found
 
 
-def _line(location: Location, lines: dict[Location, int]) -> int:
+def _line(location: Location, lines: Mapping[Location, int]) -> int:
     """Return the line of the innermost part that is there."""
     while location not in lines and location:
         location = location[:-1]

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from theworld.data_files import load_table
 from theworld.questions import read_question
 from theworld.text import Language
 from theworld.text.phrases import units
 
-
-def description_words() -> dict[str, Any]:
-    """Return data/descriptions.yaml."""
-    return load_table("theworld.ontology", "data/descriptions.yaml")
+description_words = partial(load_table, "theworld.ontology", "data/descriptions.yaml")
+"""Words by which descriptions are recognised, by language; read when first called."""
 
 
 class Span(NamedTuple):

@@ -32,6 +32,7 @@ MOST_DESCRIBED = 5
 """Samples that a description may stand for; more are not meant one by one."""
 MOST_STEPS = 3
 """Descriptions inside each other."""
+Place = tuple[int, int]
 
 
 class Described(NamedTuple):
@@ -70,7 +71,7 @@ class _Placed(NamedTuple):
     start: int
     end: int
     described: Described
-    parts: tuple[tuple[int, int], ...]
+    parts: tuple[Place, ...]
     """Places of the words it was read from."""
 
 
@@ -84,25 +85,29 @@ class DescriptionReader:
     def read(self, question: str, language: Language) -> Reading:
         """Return the question, in simplified Chinese, with its descriptions named as far as the facts know them."""
         text, described = read_question(question, language).simplified, list[Described]()
+        found = self._found(text, language)
         for _ in range(MOST_STEPS):
-            found = self._found(text, language)
             inner = next((one for one in found if not one.described.asked and len(one.described.samples) == 1), None)
             if inner is None:
                 break
-            name = self._lookup.samples[inner.described.samples[0]].labels.preferred(language)
-            text = text[: inner.start] + name + text[inner.end :]
+            text = self._named(text, inner, language)
             described.append(inner.described)
+            found = self._found(text, language)
         value = self._value_asked(text, language)
         if value is not None:
             return Reading(text, (*described, value), answered=True)
-        last = next(iter(self._found(text, language)), None)
-        if last is None:
+        if not found:
             return Reading(text, tuple(described))
+        last = found[0]
         answered = last.described.asked and nothing_else(text, last.parts, language)
         if last.described.asked and not answered and len(last.described.samples) == 1:
-            name = self._lookup.samples[last.described.samples[0]].labels.preferred(language)
-            text = text[: last.start] + name + text[last.end :]
+            text = self._named(text, last, language)
         return Reading(text, (*described, last.described), answered)
+
+    def _named(self, text: str, one: _Placed, language: Language) -> str:
+        """Return a text with the name of the sample in place of its description."""
+        name = self._lookup.samples[one.described.samples[0]].labels.preferred(language)
+        return text[: one.start] + name + text[one.end :]
 
     def _value_asked(self, text: str, language: Language) -> Described | None:
         """Return the value that a question asks for and nothing else: X 的注册资本是多少."""
@@ -136,7 +141,7 @@ class DescriptionReader:
         samples, named = self._names(text)
         classes = spans_of(named, "OntologyClass")
         relations = [*spans_of(named, "Relation", ROLES), *spans_of(named, "Relation", SUBJECTS)]
-        read: list[_Placed | None] = []
+        read: list[_Placed] = []
         used: set[Span | None] = set()
         for clause in clauses(text, language, relations, samples, classes):
             read.append(self._resolved(text, clause))
@@ -153,7 +158,7 @@ class DescriptionReader:
                 place = min(head.start, other.start), max(head.end, other.end)
                 read.append(_placed(text, place, fitting, True, places))
         return sorted(
-            (one for one in read if one is not None and _known(one)),
+            filter(_known, read),
             key=lambda one: (one.described.asked, len(one.described.samples), one.end - one.start, one.start),
         )
 
@@ -198,7 +203,7 @@ class DescriptionReader:
             for id_, fact in self.facts.by_class(one, named).items()
         }
 
-    def _of_class(self, text: str, head: Span, samples: Sequence[Span], language: Language) -> _Placed | None:
+    def _of_class(self, text: str, head: Span, samples: Sequence[Span], language: Language) -> _Placed:
         """Return what a class is narrowed to by names and kinds beside it: 东屿市的机械企业, paper company."""
         before, after = beside(text, head, samples, language)
         fitting: dict[str, Fact] = {}
@@ -218,8 +223,6 @@ class DescriptionReader:
                 fitting = {id_: fitting.get(id_, fact) for id_, fact in tied.items()}
                 parts.append((head.start - len(kind), head.start))
                 start = min(start, head.start - len(kind))
-        if not fitting:
-            return None
         which = description_words()[language]["which"]
         asked = bool(
             re.search(rf"{which}\s*$" if language == "zh" else rf"\b{which} (?:\w+ )?$", text[:start], re.IGNORECASE)
@@ -230,15 +233,12 @@ class DescriptionReader:
         return _placed(text, (start, end), fitting, asked, tuple(parts))
 
 
-Place = tuple[int, int]
-
-
 def _placed(text: str, place: Place, fitting: Mapping[str, Fact], asked: bool, parts: tuple[Place, ...]) -> _Placed:
     return _Placed(*place, Described(text[slice(*place)], tuple(fitting), tuple(fitting.values()), asked), parts)
 
 
-def _known(one: _Placed | None) -> bool:
-    return one is not None and 0 < len(one.described.samples) <= MOST_DESCRIBED
+def _known(one: _Placed) -> bool:
+    return 0 < len(one.described.samples) <= MOST_DESCRIBED
 
 
 def spans_of(found: Sequence[Found[Name]], kind: str, how: Container[str] = SCORES) -> list[Span]:

@@ -14,6 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 from theworld.data_files import load_table
@@ -42,6 +43,8 @@ class NumberConstraint(NamedTuple):
     comparison: Comparison
     low: Quantity
     high: Quantity | None = None
+    attribute: Ref | None = None
+    """The one it most likely speaks of, where a matcher was asked."""
 
 
 @cache
@@ -111,14 +114,6 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """A comparison with a number, and the attribute it most likely speaks of."""
-
-    constraint: NumberConstraint
-    attribute: Ref | None
-
-
-@dataclass(frozen=True, slots=True)
 class QueryMatches:
     """Everything recognised in one question."""
 
@@ -126,7 +121,7 @@ class QueryMatches:
     """By place; of overlapping names the longest."""
     nested: tuple[Match, ...] = ()
     """Names inside longer ones: 交易 in 交易波动."""
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[NumberConstraint, ...] = ()
     times: tuple[TimeRange, ...] = ()
 
 
@@ -165,29 +160,16 @@ def distinct_names(names: Sequence[Name]) -> list[Name]:
 def named_elements(lookup: Lookup) -> Iterable[tuple[str, Name]]:
     """Yield every phrase with what it stands for: labels, synonyms, inverse names, enum values."""
     for ref, element in lookup.ontology.elements():
-        for language in ("zh", "en"):
-            for i, label in enumerate(element.labels.zh if language == "zh" else element.labels.en):
+        for labels in (element.labels.zh, element.labels.en):
+            for i, label in enumerate(labels):
                 yield label, Name(ref, "label" if i == 0 else "synonym")
         if isinstance(element, Attribute):
             for value in element.values:
-                labels = value.labels.all()  # an id is only a code where it has other names, or underscores
-                bare = () if labels or "_" in value.id else (value.id,)
-                yield from ((label, Name(ref, "value", value.id)) for label in (*labels, *bare))
+                bare = () if "_" in value.id else (value.id,)  # an id with underscores is only a code
+                yield from ((label, Name(ref, "value", value.id)) for label in value.labels.all() or bare)
     for relation in lookup.ontology.relations:
         for label in relation.inverse.all():
             yield label, Name(Ref("Relation", relation.id), "inverse")
-
-
-def parts_of_relations(lookup: Lookup) -> dict[tuple[str, ...], frozenset[str]]:
-    """Return by every run of units in a relation's names the relations that have it."""
-    found: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for relation in lookup.ontology.relations:
-        for label in (*relation.labels.all(), *relation.inverse.all()):
-            values = tuple(unit.value for unit in units(label))
-            for i in range(len(values)):
-                for j in range(i + 1, len(values) + 1):
-                    found[values[i:j]].add(relation.id)
-    return {run: frozenset(ids) for run, ids in found.items()}
 
 
 def descriptive_names(lookup: Lookup) -> Iterator[tuple[str, Name]]:
@@ -240,7 +222,13 @@ class Matcher:
         self._words = {label: tuple(dict.fromkeys(tokens(label))) for label in self._labels}
         frequency = Counter(word for words in self._words.values() for word in words)
         self._idf = {word: math.log(1 + len(self._words) / n) for word, n in frequency.items()}
-        self._relations_with = parts_of_relations(lookup)
+        self._relations_with: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        """By every run of units in a relation's names the relations that have it."""
+        for relation in lookup.ontology.relations:
+            for label in (*relation.labels.all(), *relation.inverse.all()):
+                values = tuple(unit.value for unit in units(label))
+                for i, j in combinations(range(len(values) + 1), 2):
+                    self._relations_with[values[i:j]].add(relation.id)
         self._with: dict[str, list[str]] = defaultdict(list)
         for label, words in self._words.items():
             for word in words:
@@ -271,7 +259,7 @@ class Matcher:
         """Return the relations that the question names, also by a part of their names: 担保 names 提供担保."""
         found = {match.ref.key for match in (*matches.matches, *matches.nested) if match.ref.kind == "Relation"}
         for match in (*matches.matches, *matches.nested):
-            found |= self._relations_with.get(tuple(unit.value for unit in units(match.text)), frozenset())
+            found |= self._relations_with.get(tuple(unit.value for unit in units(match.text)), set())
         return frozenset(found)
 
     def phrases(self, text: str) -> list[Found[Name]]:
@@ -325,7 +313,7 @@ class Matcher:
         ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:MOST_OVERLAPS]
         return [Match(ref, "overlap", OVERLAP_SCORE * share) for ref, share in ranked]
 
-    def _ranges(self, numbers: Sequence[NumberConstraint], matches: Sequence[Match]) -> tuple[Range, ...]:
+    def _ranges(self, numbers: Sequence[NumberConstraint], matches: Sequence[Match]) -> tuple[NumberConstraint, ...]:
         """Give each number the nearest numeric attribute named in the question, one before it preferred."""
         attributes = ((match, self.lookup.elements.get(match.ref)) for match in matches if match.end > match.start)
         numeric = [match for match, one in attributes if isinstance(one, Attribute) and one.type in NUMERIC]
@@ -336,7 +324,7 @@ class Matcher:
                 key=lambda m: (number.start - m.end if m.end <= number.start else 3 + m.start - number.end, m.start),
                 default=None,
             )
-            found.append(Range(number, near.ref if near else None))
+            found.append(number._replace(attribute=near.ref if near else None))
         return tuple(found)
 
 

@@ -64,9 +64,7 @@ def target_of(wanted: Any) -> Target:
     return _cached_target(wanted)
 
 
-@lru_cache(maxsize=512)
-def _cached_target(wanted: Any) -> Target:
-    return Target(wanted)
+_cached_target = lru_cache(maxsize=512)(Target)
 
 
 def is_plain(model_class: Any) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -52,21 +53,23 @@ class LibraryMissingError(ValueError):
     """Only json_repair could read the text, and it is not installed; the message says how to install it."""
 
 
+@dataclass
 class Repaired:
-    """A value read from broken text, and what it took.
+    """A value read from broken text, and what it took."""
 
-    `raw` is the text of the value, `notes` are the library's messages, None where cleaning was enough; `cut` says that
-    the library came to the end of the text.
-    """
-
-    def __init__(self, raw: str, end: int, value: Any, notes: list[str] | None = None, *, cut: bool = False) -> None:
-        self.raw, self.end, self.value = raw, end, value
-        self._notes, self._cut = notes, cut
+    raw: str
+    """The text of the value."""
+    end: int
+    value: Any
+    notes: list[str] | None = None
+    """The library's messages, None where cleaning was enough."""
+    cut: bool = False
+    """Whether the library came to the end of the text."""
 
     @cached_property
     def truncated(self) -> bool:
         """True when the text broke off inside the value."""
-        if not self._cut:
+        if not self.cut:
             return False
         raw = self.raw.rstrip("`; \t\r\n")
         brackets = "{}" if isinstance(self.value, dict) else "[]"
@@ -75,9 +78,9 @@ class Repaired:
     @cached_property
     def repairs(self) -> tuple[Repair, ...]:
         """Everything the reading changed, and `guess` where it may have."""
-        if self._notes is None:
+        if self.notes is None:
             return tuple(cleanings(self.raw))
-        found = list(changes(self.raw, self.value, self._notes))
+        found = list(changes(self.raw, self.value, self.notes))
         if self.truncated:
             found.append(Repair("truncated", "the text breaks off inside the value"))
         return tuple(found) or (Repair("syntax", "not valid JSON as it stands: commas, quotes or brackets repaired"),)
