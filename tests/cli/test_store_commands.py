@@ -76,6 +76,8 @@ def test_pruning_and_tenants(cli, texts: dict[str, str], documents: Path, tmp_pa
     cli("ingest", folder, "--store", store)
     cli("ingest", folder / "rush.md", "--store", store, "--tenant", "other")
     (folder / "peart.md").unlink()
+    left = "1 document of files that are gone kept; --prune deletes them."
+    assert left in " ".join(cli("ingest", folder, "--store", store).out.split())
     assert json.loads(cli("ingest", folder, "--store", store, "--prune", "--json").out)["pruned"] == 1
     tenants = json.loads(cli("info", "--store", store, "--json").out)["store"]["tenants"]
     assert {name: facts["documents"] for name, facts in tenants.items()} == {

@@ -157,6 +157,8 @@ def show_report(out: Console, report: IngestReport, store: Path) -> None:
     out.print(f"{', '.join(parts)} in {total:.1f} s{rate}.{place}")
     if report.remade:
         out.print(f"{report.remade} of them made anew: this version reads or divides documents in another way.")
+    if report.gone:
+        out.print(f"{counted(report.gone, 'document')} of files that are gone kept; --prune deletes them.")
     if report.failed:
         out.print(f"{len(report.failed)} left out:")
     for failure in report.failed[:FAILURES_SHOWN]:

@@ -208,7 +208,7 @@ class _Run:
 
         self.plan = Plan(settings.notes, names, known, stop_on_error, reembed)
         self._sources = Sources()
-        self._documents = self._notes = self._remade = self._linked = self._pruned = 0
+        self._documents = self._notes = self._remade = self._linked = self._pruned = self._gone = 0
 
     def execute(self, paths: Sequence[Path], *, prune: bool) -> None:
         """Do everything; raises Stopped after Ctrl-C, or ends early when the batch in hand is written."""
@@ -216,11 +216,10 @@ class _Run:
             self._sources = find_sources(paths)
             readings = self.engine.read(self._sources.files, self._settings.notes)
             self.plan.read(self._sources, readings, self._interruption)
-            gone: list[str] = []
-            if prune:
-                stored = self._store.iter_notes(self._tenant, mentions=False)
-                gone = self.plan.gone(stored, [root_of(path) for path in paths])
-        self.bring_up_to_date(gone)
+            sources = self._store.document_sources(self._tenant)
+            gone = self.plan.gone(sources, [root_of(path) for path in paths])
+        self._gone = 0 if prune else len(gone)
+        self.bring_up_to_date(gone if prune else [])
 
     def bring_up_to_date(self, gone: Sequence[str]) -> None:
         """Link, make and write what the plan says, without the documents that are gone."""
@@ -308,6 +307,7 @@ class _Run:
             notes=self._notes,
             linked=self._linked,
             pruned=self._pruned,
+            gone=self._gone,
             kinds=dict(Counter(file.path.suffix.lower() for file in self._sources.files).most_common()),
             skipped=self._sources.skipped.total(),
             skipped_kinds=dict(sorted(self._sources.skipped.items())),

@@ -14,7 +14,7 @@ from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.report import FailedSource, IngestProgress
 from theworld.ingestion.sources import SourceFile, Sources, as_path, is_url
 from theworld.settings import NoteSettings
-from theworld.stores.records import StoredNote, content_hash
+from theworld.stores.records import content_hash
 from theworld.text import Language, without_qualifier
 
 PROCESSING = "notes-11"
@@ -137,13 +137,12 @@ class Plan:
             raise IngestionError(failure.reason, where=failure.path)
         self.failed.append(failure)
 
-    def gone(self, notes: Iterable[StoredNote], roots: Sequence[Path]) -> list[str]:
-        """Return the ids of stored documents that came from one of the roots and are there no longer, ordered.
+    def gone(self, sources: Mapping[str, str], roots: Sequence[Path]) -> list[str]:
+        """Return those of the stored documents' ids that came from one of the roots and are there no longer, ordered.
 
-        A document is gone when its file is, or when its corpus file was read without a failure and lacks it. Files
-        that are there but could not be read keep their documents.
+        `sources` are by id. A document is gone when its file is, or when its corpus file was read without a failure and
+        lacks it. Files that are there but could not be read keep their documents.
         """
-        sources = {note.document_id: note.source for note in notes}
         return sorted(
             identity
             for identity, source in sources.items()

@@ -100,6 +100,8 @@ class IngestReport:
     """Older notes whose links changed because titles came or went."""
     pruned: int = 0
     """Documents deleted because their source is gone."""
+    gone: int = 0
+    """Documents kept although their source is gone, since nobody asked for them to be deleted."""
     kinds: Mapping[str, int] = field(default_factory=dict)
     """Files found to read, by their ending, "" for none; the most frequent first."""
     skipped: int = 0

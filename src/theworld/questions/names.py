@@ -25,6 +25,10 @@ _CAPITALISED = re.compile(
     rf"\b{_NO_NAME}(?:{_SHORT}|[A-Z]{_REST})"
     rf"(?:\s+(?:(?:of|the|de|la|van|von|and|&)\s+(?!I\b))?{_NO_NAME}(?:{_SHORT}|[A-Z0-9]{_REST}))*"
 )
+_IDENTIFIER = re.compile(
+    r"(?<![\w./-])(?:--[A-Za-z][\w-]{1,60}|[A-Za-z]\w{1,60}(?:[_.]\w{2,60}){1,8}|[a-z]{2,30}[A-Z]\w{1,60})(?![\w/-])",
+    re.ASCII,
+)
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.?!:\n])\s*$")
 _POSSESSIVE = re.compile(r"['’]s$")
 _OPENING = frozenset(
@@ -75,6 +79,11 @@ def capitalised_names(text: str) -> Iterator[tuple[Place, str]]:
             if text[match.end() : match.end() + 1].isspace():
                 written = _POSSESSIVE.sub("", written)
             yield (start, start + len(written)), " ".join(written.split())
+
+
+def identifiers(text: str) -> Iterator[str]:
+    """Yield what is written as code is, each once: `MAX_SIZE`, `server.port`, `--dry-run`, `maxSize`."""
+    yield from dict.fromkeys(match.group() for match in _IDENTIFIER.finditer(text[:LONGEST_READ]))
 
 
 def name_tokens(text: str, language: str, written: Sequence[tuple[Place, str]]) -> frozenset[str]:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
 from theworld.questions.answer_type import AnswerType, expected_answer_type
-from theworld.questions.names import Place, capitalised_names, name_tokens, possible_names, quoted_names
+from theworld.questions.names import Place, capitalised_names, identifiers, name_tokens, possible_names, quoted_names
 from theworld.questions.parts import split_parts
 from theworld.questions.words import QuestionWords, content_words
 from theworld.text import Language, detect_language, fold, tokens
@@ -147,6 +147,11 @@ class Question:
     def name_tokens(self) -> frozenset[str]:
         """Index tokens of what is written as a name within a sentence, numbers left out."""
         return name_tokens(self.text, self.language, self.written_names)
+
+    @_Once
+    def identifiers(self) -> tuple[str, ...]:
+        """What it holds that is written as code is: settings, options, files."""
+        return tuple(identifiers(self.text))
 
     @_Once
     def names(self) -> Callable[[str], bool]:

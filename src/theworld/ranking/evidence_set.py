@@ -24,7 +24,7 @@ from theworld.ranking.greedy_cover import (
     greedy_cover,
     importance_of,
 )
-from theworld.ranking.lexical_cover import lexical_cover, names_title
+from theworld.ranking.lexical_cover import identifier_cover, lexical_cover, names_title
 from theworld.ranking.pointwise import distinct
 from theworld.ranking.second_hop import SecondHop, Space, joined_by
 from theworld.state import Candidate, ScoreScale
@@ -43,6 +43,8 @@ LINKED = (0.6, 0.85)
 full."""
 BY_VECTORS = "en"
 """Language of notes compared by token vectors alone; in others, whose embedder is for whole texts, words count half."""
+IDENTIFIERS = 0.3
+"""What the question's identifiers together count beside its other units, which together count 1."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""
 
@@ -188,6 +190,9 @@ class EvidenceSetReranker:
             importance = (importance_of(kind.idf, self._weights.idf_power) * here).astype(np.float32)
             columns.append(_Column(start, kind, importance))
             start += len(kind.idf)
+        if asked := len(question.identifiers):
+            near = Scores(rows=dict(enumerate(identifier_cover(question, candidates))))
+            columns.append(_Column(start, near, np.full(asked, IDENTIFIERS / asked, dtype=np.float32)))
         return columns
 
     def _space(self, space: str, kind: Scores, candidates: Sequence[Candidate], tenant: str) -> Space:

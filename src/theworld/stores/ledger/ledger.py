@@ -95,6 +95,11 @@ class Ledger:
         query = select(Document.document_id, Document.content_hash).where(Document.tenant == findable(tenant))
         return dict(self.database.rows(query.order_by(Document.document_id)))
 
+    def document_sources(self, tenant: str) -> dict[str, str]:
+        """Return where each document was read from, by its id."""
+        query = select(Document.document_id, Document.source).where(Document.tenant == findable(tenant))
+        return dict(self.database.rows(query.order_by(Document.document_id)))
+
     def titles(self, tenant: str) -> list[tuple[str, str, tuple[str, ...]]]:
         """Return (document id, title, aliases), ordered by document id."""
         query = select(Document.document_id, Document.title, Document.aliases)
