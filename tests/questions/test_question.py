@@ -65,6 +65,31 @@ def test_names_by_how_they_are_written_have_their_places(text: str, names: list[
     assert all(text[start:end] == name for (start, end), name in found)
 
 
+@pytest.mark.parametrize(
+    ("text", "keywords"),
+    [
+        ("How do I ask IT what is on the shelf?", "ask IT shelf?"),
+        ("What's the name of it?", "What's the name of it?"),
+        ("the router 怎么重启", "router 怎么重启"),
+        ("怎么重启？", "怎么重启？"),
+    ],
+)
+def test_keywords_are_all_but_english_function_words(text: str, keywords: str) -> None:
+    assert " ".join(read_question(text).keywords.split()) == keywords
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("What do MAX_SIZE and server.port do with --dry-run?", ("MAX_SIZE", "server.port", "--dry-run")),
+        ("设置 maxSize 和 max_size 有什么用", ("maxSize", "max_size")),
+        ("Was J.P. Hayes in the U.S. at 2.5 km, e.g. long-time, https://a.example/b_c?", ()),
+    ],
+)
+def test_identifiers_are_written_as_code_is(text: str, found: tuple[str, ...]) -> None:
+    assert read_question(text).identifiers == found
+
+
 def test_a_time_is_read_for_each_zone() -> None:
     question, moment = read_question("What happened today?"), datetime(2024, 12, 31, 20, tzinfo=ZoneInfo("UTC"))
     (here,), (there,) = question.times(moment), question.times(moment.astimezone(ZoneInfo("Asia/Shanghai")))

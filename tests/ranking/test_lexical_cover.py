@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from reranker_suite import candidate
 from theworld.questions import read_question
-from theworld.ranking.lexical_cover import names_title
+from theworld.ranking.lexical_cover import BELOW_HEADING, IN_TEXT, identifier_cover, names_title
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,15 @@ def test_a_title_is_named_as_whole_words_with_or_without_its_qualifier(query: st
 def test_a_latin_title_is_named_beside_chinese_characters(query):
     assert names_title(read_question(query), "IBM")
     assert not names_title(read_question(query.replace("IBM", "IBMs")), "IBM")
+
+
+def test_an_identifier_is_whole_and_nearest_where_the_heading_has_it() -> None:
+    notes = [
+        candidate("a#0", "Settings", "## `DB_HOST=<name>`\n\nWhere it runs."),
+        candidate("a#1", "Settings", "More on it.", section=("Database", "DB_HOST=<name>")),
+        candidate("b#0", "Guide", "Set DB_HOST first."),
+        candidate("c#0", "Settings", "## DB_HOST_PORT\n\nOf MY_DB_HOST, the db host."),
+    ]
+    near = identifier_cover(read_question("What does DB_HOST do?"), notes)
+    assert near[:, 0].tolist() == pytest.approx([1.0, BELOW_HEADING, IN_TEXT, 0.0])
+    assert identifier_cover(read_question("What does it do?"), notes).shape == (4, 0)

@@ -38,8 +38,6 @@ KEPT = 64
 LONGEST_KEPT = 2_000
 """Characters of a question whose readings are remembered."""
 _LATIN_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*")
-_NAME_IN_CAPITALS = re.compile(r"[A-Z]{2,}")
-"""No function word, but as IT and WHO are written."""
 T = TypeVar("T")
 
 
@@ -107,11 +105,11 @@ class Question:
         """
 
         def kept(word: re.Match[str]) -> str:
-            named = _NAME_IN_CAPITALS.fullmatch(word[0]) is not None
+            named = word[0].isupper() and len(word[0]) > 1  # IT, WHO
             return word[0] if named or not function_words().issuperset(tokens(word[0])) else ""
 
         text = _LATIN_WORD.sub(kept, self.text)
-        return text if tokens(text) else self.text
+        return text if text == self.text or tokens(text) else self.text
 
     @_Once
     def units(self) -> tuple[Unit, ...]:
