@@ -68,7 +68,7 @@ def postgres(tmp_path_factory):
     user = [] if os.getuid() else ["runuser", "-u", "postgres", "--"]
     if user:
         for part in (folder, *folder.parents[:3]):
-            part.chmod(0o755)
+            part.chmod(part.stat().st_mode | 0o755)
         shutil.chown(folder, "postgres")
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))

@@ -200,6 +200,12 @@ def test_a_model_sees_codes_with_their_names_and_which_rows_count(league):
     assert "first_name (" in described
 
 
+def test_a_model_sees_relations_as_columns_of_tables(database):
+    described = describe_schema(database.mapping, "en")
+    assert "transaction." not in described.replace("bank_transaction.", "")
+    assert "bank_transaction." in described
+
+
 @pytest.mark.slow
 def test_a_model_proposes_names_that_nothing_has_and_sees_no_row(drafted, tmp_path):
     reply = {

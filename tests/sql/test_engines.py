@@ -3,6 +3,7 @@
 import sqlite3
 import sys
 from contextlib import closing
+from decimal import Decimal
 
 import pytest
 
@@ -226,3 +227,11 @@ def test_an_ontology_in_rdf_maps_the_database_too(credit_settings, database, tmp
     file.write_text(dump_ontology(load_ontology(credit_settings.database.ontology), kind), "utf-8")
     with closing(Database.open(credit_settings.database.model_copy(update={"ontology": file}))) as opened:
         assert set(opened.mapping.tables) == set(database.mapping.tables)
+
+
+@pytest.mark.parametrize(("value", "cell"), [("2.50", 2.5), ("3", 3), ("Infinity", "Infinity"), ("NaN", "NaN")])
+def test_decimals_are_numbers_where_they_have_a_value(value, cell):
+    pytest.importorskip("psycopg")
+    from theworld.sql.engines.postgres import _plain
+
+    assert _plain(Decimal(value)) == cell

@@ -54,8 +54,9 @@ def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
         shown = "; ".join(f"{name} ({what})" for name, what in columns.items())
         lines.append(f"- {table.name} ({own.labels.preferred(language)}): {shown}")
     for relation, join in mapping.relations:
+        source, target = (mapping.classes[one].name for one in (relation.source, relation.target))
         way = join.column or f"{join.table}.{join.source_key} -> {join.target_key}"
-        lines.append(f"- {relation.labels.preferred(language)}: {relation.source}.{way} -> {relation.target}")
+        lines.append(f"- {relation.labels.preferred(language)}: {source}.{way} -> {target}")
     return "\n".join(lines)
 
 

@@ -106,7 +106,7 @@ def _line(error: Exception) -> str:
 
 
 def _plain(value: Any) -> Cell:
-    if isinstance(value, Decimal):
+    if isinstance(value, Decimal) and value.is_finite():
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, datetime | date):
         return value.isoformat()
