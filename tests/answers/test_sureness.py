@@ -87,6 +87,7 @@ def test_what_is_not_known_has_its_usual_value() -> None:
     unheard = candidates(dense=[-1, -1], sparse=[-1, -1], covered=[0.5, 0.4])
     usual = (1.0, USUAL["words"], USUAL["meaning"], 0.5, 0.0)
     assert signs(unheard, ASKED["en"], {}) == usual
+    assert signs(unheard, ASKED["en"], {"sparse": ChannelResult(channel="sparse")})[1] == 0.0, "no word was found"
     elsewhere = [one.model_copy(update={"covered": None}) for one in unheard]
     assert signs(elsewhere, ASKED["en"], {})[3] == USUAL["coverage"]
     few = {"dense": NOTES["dense"].model_copy(update={"searched": FEWEST_NOTES - 1})}

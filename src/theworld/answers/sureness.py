@@ -54,7 +54,7 @@ def signs(
     same = (question.language == "zh") == (best.language == "zh")
     rarer = _rarest(USUAL_NOTES) / _rarest(notes)
     words, meaning = USUAL["words"], USUAL["meaning"]
-    if same and any("sparse" in candidate.channels for candidate in ranked):
+    if same and ("sparse" in found or any("sparse" in candidate.channels for candidate in ranked)):
         words = math.log1p(rarer * max(_score(best, found, "sparse"), 0.0))
     if dense and dense.deviation > 0 and notes >= FEWEST_NOTES:
         meaning = (_score(best, found, "dense") - dense.mean) / dense.deviation
