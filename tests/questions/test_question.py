@@ -70,6 +70,7 @@ def test_names_by_how_they_are_written_have_their_places(text: str, names: list[
     [
         ("How do I ask IT what is on the shelf?", "ask IT shelf?"),
         ("What's the name of it?", "What's the name of it?"),
+        ("When was The Man Who Knew Too Much made? I ask.", "Man Who Knew Too Much made? ask."),
         ("the router 怎么重启", "router 怎么重启"),
         ("怎么重启？", "怎么重启？"),
     ],

@@ -105,7 +105,10 @@ class Question:
         """
 
         def kept(word: re.Match[str]) -> str:
-            named = word[0].isupper() and len(word[0]) > 1  # IT, WHO
+            named = word[0].isupper() and len(word[0]) > 1  # IT, WHO; and those of "The Man Who Knew Too Much"
+            named = named or any(
+                start <= word.start() < end and " " in name for (start, end), name in self.written_names
+            )
             return word[0] if named or not function_words().issuperset(tokens(word[0])) else ""
 
         text = _LATIN_WORD.sub(kept, self.text)
