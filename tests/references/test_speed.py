@@ -39,7 +39,7 @@ def conversation(turns: int) -> list[Message]:
 
 
 def milliseconds(query: str, history: list[Message], repeat: int) -> float:
-    """Return the least CPU time of one call, in ms; CPU time, so that other processes do not count."""
+    """Return the least CPU time of one call, in ms: what shares a core slows even that, but not at every try."""
     RESOLVER.resolve(query, history)
     best = float("inf")
     for _ in range(repeat):
@@ -53,7 +53,7 @@ def milliseconds(query: str, history: list[Message], repeat: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("query", QUERIES)
 def test_fifty_turns_take_less_than_a_millisecond(query: str) -> None:
-    assert milliseconds(query, conversation(50), 20) < 1.0
+    assert milliseconds(query, conversation(50), 60) < 1.0
 
 
 @pytest.mark.slow

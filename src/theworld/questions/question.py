@@ -101,15 +101,15 @@ class Question:
     def keywords(self) -> str:
         """Its text without English function words, what BM25 is asked; all of it where it has nothing else.
 
-        Notes of another language hold few of them, which would make them count for much.
+        Notes of another language hold few of them, which would make them count for much. Those in capitals (IT), and
+        within a name of several words ("Man Who Knew Too Much"), stay.
         """
+        names = [range(*place) for place, name in self.written_names if " " in name]
 
         def kept(word: re.Match[str]) -> str:
-            named = word[0].isupper() and len(word[0]) > 1  # IT, WHO; and those of "The Man Who Knew Too Much"
-            named = named or any(
-                start <= word.start() < end and " " in name for (start, end), name in self.written_names
-            )
-            return word[0] if named or not function_words().issuperset(tokens(word[0])) else ""
+            if (word[0].isupper() and len(word[0]) > 1) or not function_words().issuperset(tokens(word[0])):
+                return word[0]
+            return word[0] if any(word.start() in name for name in names) else ""
 
         text = _LATIN_WORD.sub(kept, self.text)
         return text if text == self.text or tokens(text) else self.text
