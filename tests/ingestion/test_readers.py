@@ -171,6 +171,33 @@ def test_docx(tmp_path: Path) -> None:
     assert document.text[document.body_start :].strip() == "天一阁由范钦主持建造。"
 
 
+def test_title_and_table_of_docx(tmp_path: Path) -> None:
+    word = Document()
+    word.add_heading("Travel policy", 0)
+    word.add_heading("Per diem", 1)
+    for i, row in enumerate(word.add_table(3, 2).rows):
+        row.cells[0].text, row.cells[1].text = (("Country", "Rate"), ("Germany", "28 EUR"), ("France", "35 EUR"))[i]
+    word.save(str(tmp_path / "a.docx"))
+    document = read_one(tmp_path / "a.docx")
+    table = document.blocks[-1]
+    assert (document.title, table.kind, table.section) == ("Travel policy", "table", ("Per diem",))
+    assert table.lead is not None
+    assert document.text[slice(*table.lead)].splitlines()[0] == "| Country | Rate |"
+
+
+def test_bold_lines_of_docx_without_headings(tmp_path: Path) -> None:
+    word = Document()
+    for bold, more in (("一、请假", ""), ("", "提前三天申请。"), ("二、报销", ""), ("注意：", "十五天内报销。")):
+        word.add_paragraph().add_run(bold).bold = True
+        word.paragraphs[-1].add_run(more)
+    word.save(str(tmp_path / "a.docx"))
+    document = read_one(tmp_path / "a.docx")
+    paragraphs = {document.text[block.start : block.end]: block.section for block in document.blocks}
+    assert document.title == "a"
+    assert paragraphs["提前三天申请。"] == ("一、请假",)
+    assert paragraphs["**注意：**十五天内报销。"] == ("二、报销",)
+
+
 def test_pdf_without_text(tmp_path: Path) -> None:
     pdf = FPDF()
     pdf.add_page()

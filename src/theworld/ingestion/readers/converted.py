@@ -50,7 +50,14 @@ WAITED = 5.0
 """Times its processor time a file is waited for on a busy machine."""
 IDLE_S = 30.0
 
+WORD_TITLE = "p[style-name='Title'] => h1:fresh"
+"""What a paragraph styled as the document's title is: the heading above all others."""
 _HARMFUL = "Divide it, or save it anew without what it embeds."
+_NO_HEADER = re.compile(r"^\|(?: *\|)+\n(\|[ |-]+\|)\n(\|.*)$", re.MULTILINE)
+"""A table to which markitdown gave an empty header, as to most of Word: its first row is the header."""
+_HEADING = re.compile(r"^#", re.MULTILINE)
+_BOLD_LINE = re.compile(r"(?<=\n)\n\*\*([^*\n]{1,80})\*\*(?=\n\n)")
+"""What stands for a heading in Word where no style says so."""
 _BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 
 
@@ -174,11 +181,14 @@ def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
     # The converter is chosen here: markitdown itself would take a broken file for plain text.
     converters: dict[str, Any] = {".pptx": PptxConverter, ".epub": EpubConverter}
     try:
-        text = str(converters.get(kind, DocxConverter)().convert(BytesIO(data), StreamInfo(extension=kind)).markdown)
+        converter = converters.get(kind, DocxConverter)()
+        text = str(converter.convert(BytesIO(data), StreamInfo(extension=kind), style_map=WORD_TITLE).markdown)
     except MissingDependencyException as error:
         raise ModuleNotFoundError(str(error)) from error
     book = _BOOK_TITLE.match(text) if kind == ".epub" else None
-    return (book[1] if book else ""), text
+    if kind not in converters and not _HEADING.search(text):
+        text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
+    return (book[1] if book else ""), _NO_HEADER.sub(r"\2\n\1", text)
 
 
 def _damaged(path: Path, error: Exception) -> IngestionError:
