@@ -20,6 +20,7 @@ from theworld.sql.drafting.proposing import draft_mapping
 from theworld.sql.examples import look_at
 from theworld.sql.model_statement import describe_schema
 from theworld.sql.plan import UnclearError
+from theworld.state import Context
 from theworld.testing.fakes import FakeChatModel
 from theworld.text import detect_language
 
@@ -139,6 +140,20 @@ def test_a_dry_run_sends_nothing_and_near_names_are_told(league, monkeypatch):
     with pytest.raises(UnclearError) as caught:
         league.ask("How many plyers are there?", language="en", tenant="default", now=NOW)
     assert "player" in league.near_names(caught.value.words)["plyers"]
+
+
+def test_a_question_with_a_kept_statement_is_understood_and_shows_it(league, monkeypatch):
+    question, kept = "Which side is the oldest?", "SELECT name FROM team ORDER BY founded_on LIMIT 1"
+    monkeypatch.setattr(league, "confirmed", {question.casefold(): kept})
+    assert league.view(question, Context()).understood
+    (table,) = league.ask(question, language="en", tenant="default", now=NOW, dry_run=True)
+    assert "founded_on" in table.sql
+    assert table.rows == ()
+
+
+def test_the_first_none_are_not_asked_for(league):
+    with pytest.raises(UnclearError):
+        league.ask("Top 0 players by number of goals", language="en", tenant="default", now=NOW)
 
 
 def test_what_is_only_guessed_is_not_told(url, drafted, tmp_path):

@@ -12,7 +12,7 @@ from theworld.ontology import parse_ontology
 from theworld.ontology.files.formats import dump_ontology, load_ontology
 from theworld.settings import Settings
 from theworld.sql.database import Database
-from theworld.sql.engines import open_engine
+from theworld.sql.engines import open_engine, to_cell
 from theworld.sql.engines.postgres import PostgresEngine
 from theworld.sql.engines.sqlite import SQLiteEngine
 from theworld.sql.mapping import DatabaseMapping, MappedTable
@@ -49,6 +49,15 @@ def test_the_mapping_is_checked_against_the_live_schema(tmp_path):
 def test_a_missing_file_is_said(tmp_path):
     with pytest.raises(DatabaseError, match="cannot be opened"):
         open_small(tmp_path, [], url=f"sqlite:///{tmp_path / 'nowhere.sqlite'}")
+
+
+def test_bytes_are_counted(tmp_path):
+    rows = [
+        "CREATE TABLE sales (id TEXT, day TEXT, price BLOB)",
+        "INSERT INTO sales VALUES ('a', '2025-01-01', x'ff00')",
+    ]
+    with closing(open_small(tmp_path, rows)) as opened:
+        assert opened.run_text("SELECT price FROM sales", title="", tenant="default").rows == (("(2 bytes)",),)
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "sqlite:///", "nothing"])
@@ -232,6 +241,4 @@ def test_an_ontology_in_rdf_maps_the_database_too(credit_settings, database, tmp
 @pytest.mark.parametrize(("value", "cell"), [("2.50", 2.5), ("3", 3), ("Infinity", "Infinity"), ("NaN", "NaN")])
 def test_decimals_are_numbers_where_they_have_a_value(value, cell):
     pytest.importorskip("psycopg")
-    from theworld.sql.engines.postgres import _plain
-
-    assert _plain(Decimal(value)) == cell
+    assert to_cell(Decimal(value)) == cell

@@ -106,7 +106,8 @@ class Database:
             return DatabaseView(available=True)
         try:
             language = read_question(question).language
-            understood = bool(plan_terms(terms, unknown, mapping=self.mapping, language=language))
+            kept = self._kept(question) is not None
+            understood = kept or bool(plan_terms(terms, unknown, mapping=self.mapping, language=language))
         except UnclearError:
             understood = False
         counting = "aggregate", "superlative", "top", "each", "compared", "unit_of_time"
@@ -137,9 +138,8 @@ class Database:
 
         Raises UnclearError when it is not understood for certain, DatabaseError and StatementRefusedError from running.
         """
-        known = self.confirmed.get(fold_in_place(question).strip())
-        if known is not None and not dry_run:
-            table = self.run_text(known, title=question, tenant=tenant, timeout_ms=timeout_ms)
+        if known := self._kept(question):
+            table = self.run_text(known, title=question, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run)
             return (table.model_copy(update={"reading": (str(WORDS[language]["confirmed"]),)}),)
         terms, unknown = cut_question(question, self.now(now), self.lexicon(tenant))
         plans = plan_terms(terms, unknown, mapping=self.mapping, language=language)
@@ -147,6 +147,9 @@ class Database:
         return tuple(
             self.run(plan, language=language, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run) for plan in plans
         )
+
+    def _kept(self, question: str) -> str | None:
+        return self.confirmed.get(fold_in_place(question).strip())
 
     def near_names(self, unknown: Iterable[str]) -> dict[str, list[str]]:
         """Return the names of the mapping that words which mean nothing come near to, best first."""
@@ -182,11 +185,13 @@ class Database:
             update=self._how(statement, begun)
         )
 
-    def run_text(self, text: str, *, title: str, tenant: str, timeout_ms: float | None = None) -> QueryTable:
+    def run_text(
+        self, text: str, *, title: str, tenant: str, timeout_ms: float | None = None, dry_run: bool = False
+    ) -> QueryTable:
         """Return the table of a statement that somebody else wrote; it goes through the same guard and engine."""
         begun = time.perf_counter()
         statement = self._checked(parse_statement(text, self.engine.dialect), tenant)
-        rows = self._read(statement, timeout_ms)
+        rows = Rows((), (), False) if dry_run else self._read(statement, timeout_ms)
         columns = tuple(TableColumn(label=name) for name in rows.columns)
         table = QueryTable(title=title, columns=columns, rows=rows.rows, truncated=rows.truncated)
         return table.model_copy(update=self._how(statement, begun))

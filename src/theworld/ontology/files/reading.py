@@ -95,11 +95,11 @@ class _Composition:
         self._lines: dict[Location, int] = {}
         self._doubled: list[Problem] = []
         self._count, self._most = 0, 0
-        self._where = ""
+        self._where, self._json = "", False
 
     def read(self, text: str, where: str) -> tuple[Any, dict[Location, int], list[Problem]]:
         """Return values, line by location, and the keys that stand twice in one mapping."""
-        self._where, self._most = where, MOST_UNFOLDING * len(text)
+        self._where, self._most, self._json = where, MOST_UNFOLDING * len(text), text.lstrip().startswith("{")
         loader = _Loader(text)
         try:
             node = loader.get_single_node()
@@ -125,7 +125,10 @@ class _Composition:
             return [self._value(child, (*location, i), loader) for i, child in enumerate(node.value)]
         # A code (`010`), a clock time (`12:30`) and a date are meant as they are written.
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
-        as_written = kind == "timestamp" or (kind in {"int", "float"} and not _NUMBER.fullmatch(str(node.value)))
+        number = _NUMBER.fullmatch(str(node.value)) is not None
+        if self._json and kind == "str" and number and isinstance(node, yaml.ScalarNode) and not node.style:
+            return float(node.value)  # 1e+16, a number of JSON but not of YAML 1.1
+        as_written = kind == "timestamp" or (kind in {"int", "float"} and not number)
         return node.value if as_written else loader.construct_object(node)
 
     def _mapping(self, node: yaml.MappingNode, location: Location, loader: Any) -> dict[str, Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from theworld.errors import SettingsError
 from theworld.sql.mapping import MappedTable
@@ -23,6 +25,17 @@ class Rows:
     """At most as many as asked."""
     truncated: bool
     """Whether there were more."""
+
+
+def to_cell(value: Any) -> Cell:
+    """Return a driver's value as a table shows it; of bytes only how many they are."""
+    if isinstance(value, bytes | memoryview):
+        return f"({len(value)} bytes)"
+    if isinstance(value, Decimal) and value.is_finite():
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
 
 
 class Engine(Protocol):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.extras import install_command
-from theworld.sql.engines import Dialect, Rows
+from theworld.sql.engines import Dialect, Rows, to_cell
 from theworld.state.tables import Cell
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ class PostgresEngine:
                 raise DatabaseError(f"the statement failed: {_line(error)}", where=self.name) from error
         finally:
             self._lock.release()
-        return Rows(columns, tuple(tuple(map(_plain, row)) for row in rows[:max_rows]), len(rows) > max_rows)
+        return Rows(columns, tuple(tuple(map(to_cell, row)) for row in rows[:max_rows]), len(rows) > max_rows)
 
     def close(self) -> None:
         """Close the connection."""
@@ -103,11 +101,3 @@ class PostgresEngine:
 
 def _line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def _plain(value: Any) -> Cell:
-    if isinstance(value, Decimal) and value.is_finite():
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from theworld.errors import DatabaseError, StatementRefusedError
-from theworld.sql.engines import Dialect, Rows
+from theworld.sql.engines import Dialect, Rows, to_cell
 from theworld.sql.mapping import MappedTable
 from theworld.state.tables import Cell
 
@@ -87,7 +87,7 @@ class SQLiteEngine:
                 failed = late if "interrupted" in said else f"the statement failed: {said}"
                 raise DatabaseError(failed, where=self.name) from error
             columns = tuple(item[0] for item in cursor.description or ())
-        return Rows(columns, tuple(rows[:max_rows]), len(rows) > max_rows)
+        return Rows(columns, tuple(tuple(map(to_cell, row)) for row in rows[:max_rows]), len(rows) > max_rows)
 
     def close(self) -> None:
         """Nothing is kept open."""

@@ -28,9 +28,9 @@ class Ranking(NamedTuple):
     highest: bool
 
 
-_N = r"(?P<n>\d{1,3}|[一二两三四五六七八九十]{1,3})"
+_N = r"(?P<n>[1-9]\d{0,2}|[一二两三四五六七八九十]{1,3})"
 _NUMBERS = "|".join(word for word, n in ENGLISH_NUMBERS.items() if n > 1)
-_N_EN = rf"(?P<n>\d{{1,3}}|{_NUMBERS})"
+_N_EN = rf"(?P<n>[1-9]\d{{0,2}}|{_NUMBERS})"
 _COUNTED = "|".join(CUES["classifiers"])
 
 
