@@ -65,6 +65,7 @@ class Passage(Value):
     text: str = Field(description="What is shown: a lead (a table's header, a list's introduction) and the passage")
     start: int = Field(ge=0, description="Character offset of the passage in the document")
     end: int = Field(ge=0, description="End offset, exclusive")
+    goes_on: bool = Field(default=False, description="Whether it is marked that more of its note follows")
     marks: tuple[tuple[int, int], ...] = Field(
         default=(), description="(start, end) in `text` of the question's words, ascending"
     )
@@ -73,7 +74,7 @@ class Passage(Value):
     def citation(self) -> Citation:
         """The passage as a citation, without its lead."""
         quote = self.text[len(self.text) - (self.end - self.start) :]
-        shared = self.model_dump(exclude={"text", "marks"})
+        shared = self.model_dump(exclude={"text", "marks", "goes_on"})
         return Citation(**shared, quote=quote)
 
 

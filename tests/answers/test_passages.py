@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.answers import QuestionCoverage, compose_passages, see_also
+from theworld.answers import QuestionCoverage, compose_passages, see_also, shown_text
 from theworld.answers.passages import FIRST_SHARE, FRAME, SEE_ALSO
 from theworld.questions import read_question
 from theworld.state import Candidate, Passage
@@ -330,13 +330,26 @@ def test_laws(notes: list[tuple[str, ...]], gap: str, data: st.DataObject) -> No
     ranked = document.candidates(*data.draw(st.permutations(range(len(notes)))))
     passages = shown("leave 假期", ranked, document, limit=limit)
     assert passages == shown("leave 假期", ranked, document, limit=limit)
-    assert sum(len(passage.text) + len(passage.place) + FRAME for passage in passages) <= limit
+    marks = 2 * sum(passage.goes_on for passage in passages)
+    assert sum(len(passage.text) + len(passage.place) + FRAME for passage in passages) + marks <= limit
     spans = sorted((passage.start, passage.end) for passage in passages)
     assert all(left[1] <= right[0] for left, right in pairwise(spans))
     assert passages[0].start < ranked[0].end
     assert passages[0].end > ranked[0].start
     for passage in passages:
         assert all(0 <= start < end <= len(passage.text) for start, end in passage.marks)
+
+
+def test_a_part_of_a_list_says_that_it_goes_on() -> None:
+    steps = Document((LEAVE, "".join(f"{i}. Turn the valve {i} times.\n" for i in range(1, 30))))
+    (first,) = shown("turn 3 times", steps.candidates(0), steps, limit=150)
+    assert first.goes_on
+    assert shown_text(first) == f"{first.text}\n…"
+    assert first.citation.quote == steps.text[first.start : first.end]
+    (last,) = shown("valve 29", steps.candidates(0), steps, limit=150)
+    assert not last.goes_on
+    (whole,) = shown("valve", steps.candidates(0), steps)
+    assert not whole.goes_on
 
 
 def test_a_part_of_a_code_block_opens_with_its_fence() -> None:

@@ -3,7 +3,7 @@
 from theworld.answers.excerpts import QuestionCoverage
 from theworld.answers.passages import compose_passages, see_also
 from theworld.answers.sureness import probability, sureness_of
-from theworld.answers.wording import answer_text, said_text
+from theworld.answers.wording import answer_text, said_text, shown_text
 
 __all__ = [
     "QuestionCoverage",
@@ -11,6 +11,7 @@ __all__ = [
     "compose_passages",
     "probability",
     "said_text",
+    "shown_text",
     "see_also",
     "sureness_of",
 ]

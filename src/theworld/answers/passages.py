@@ -21,6 +21,7 @@ from functools import cache
 from itertools import accumulate, takewhile
 
 from theworld.answers.excerpts import Note, QuestionCoverage, best_excerpt, is_row
+from theworld.answers.wording import GOES_ON
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.places import place_of
@@ -62,6 +63,8 @@ class _Piece:
     end: int
     lead: str = ""
     """The note's lead, where it is shown."""
+    goes_on: bool = False
+    """Whether it is marked that more of the note follows."""
 
     @property
     def text(self) -> str:
@@ -86,7 +89,7 @@ class _Piece:
 
     @property
     def cost(self) -> int:
-        return self.end - self.start + len(self.lead) + 3 * bool(self.lead)
+        return self.end - self.start + len(self.lead) + 3 * bool(self.lead) + len(GOES_ON) * self.goes_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +170,10 @@ def _fitting(
     start, end, lead, cut = best_excerpt(note, coverage, max(room, 1), lead, shown)
     if taken and cut:
         return _Piece(note, 0, 0)
-    marked = start > 0 and end - start + len(ELSEWHERE) < room
-    return _Piece(note, start, end, lead or ELSEWHERE * marked)
+    room -= end - start
+    lead = lead or ELSEWHERE * (start > 0 and room > len(ELSEWHERE))
+    goes_on = room > len(ELSEWHERE) + len(GOES_ON) and bool(note.text[end:].strip())
+    return _Piece(note, start, end, lead, goes_on)
 
 
 def _lines(note: Note) -> frozenset[str]:
@@ -248,6 +253,7 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
         text=text,
         start=first.begins,
         end=last.ends,
+        goes_on=last.goes_on,
         marks=words.marks(text),
     )
 

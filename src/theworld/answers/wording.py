@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from theworld.state import Answer
+from theworld.state import Answer, Passage
 
+GOES_ON = "\n…"
+"""After a passage that is cut."""
 _FENCE = re.compile(r"^ *(`{3,}|~{3,})", re.MULTILINE)
 
 _WORDS = {
@@ -29,15 +31,16 @@ def answer_text(answer: Answer, language: str) -> str:
     words = _WORDS["zh" if language == "zh" else "en"]
     parts = [words["unsure"]] if answer.sureness == "unsure" else []
     parts += [answer.short] if answer.short else []
-    parts += [f"{passage.place} [{passage.number}]\n{_closed(passage.text)}" for passage in answer.passages]
+    parts += [f"{passage.place} [{passage.number}]\n{shown_text(passage)}" for passage in answer.passages]
     parts += [words["see also"].format(words["between"].join(answer.see_also))] if answer.see_also else []
     return "\n\n".join(parts)
 
 
-def _closed(text: str) -> str:
-    """Return a passage with its last code block closed, and a mark that it goes on, where only a part is shown."""
-    fences = _FENCE.findall(text)
-    return f"{text}\n…\n{fences[-1]}" if len(fences) % 2 else text
+def shown_text(passage: Passage) -> str:
+    """Return a passage's text with a mark where it goes on, and its last code block closed."""
+    fences = _FENCE.findall(passage.text)
+    closing = f"\n{fences[-1]}" if len(fences) % 2 else ""
+    return f"{passage.text}{GOES_ON}{closing}" if passage.goes_on or closing else passage.text
 
 
 def said_text(answer: Answer, language: str) -> str:

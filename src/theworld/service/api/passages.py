@@ -21,6 +21,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from theworld.answers import shown_text
 from theworld.settings import ServiceSettings
 from theworld.state import Answer, Candidate, Citation
 from theworld.state.places import place_of
@@ -68,7 +69,7 @@ def answer_html(answer: Answer) -> str:
     parts = [f'<p class="short">{escape(answer.short)}</p>' if answer.short else ""]
     for one in answer.passages:
         link = f'<a class="cite" href="{_CITE}{one.number}">{one.number}</a>'
-        text = _markdown().render(one.text, {"numbers": ()})
+        text = _markdown().render(shown_text(one), {"numbers": ()})
         parts.append(f'<section class="passage"><p class="place">{link} {escape(one.place)}</p>{text}</section>')
     return _cleaned("".join(parts))
 
