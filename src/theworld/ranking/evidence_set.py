@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -26,11 +27,12 @@ from theworld.ranking.greedy_cover import (
 )
 from theworld.ranking.lexical_cover import identifier_cover, lexical_cover, names_title
 from theworld.ranking.pointwise import distinct
-from theworld.ranking.second_hop import SecondHop, Space, joined_by
+from theworld.ranking.second_hop import SecondHop, Space, joined_by, rest_of
 from theworld.state import Candidate, ScoreScale
 from theworld.stores.products import inner_products
 from theworld.stores.protocols import DenseStore, GraphStore
 from theworld.stores.token_codes import best_cosines
+from theworld.text.tokens import token_set
 
 OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
@@ -45,6 +47,10 @@ BY_VECTORS = "en"
 """Language of notes compared by token vectors alone; in others, whose embedder is for whole texts, words count half."""
 IDENTIFIERS = 0.3
 """What the question's identifiers together count beside its other units, which together count 1."""
+TOLD_APART = 8
+"""Choices among which the notes of one document are told apart."""
+LATER = 0.03
+"""What a note of them must say more, in [0, 1.5], to come before the one chosen before it."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""
 
@@ -170,6 +176,8 @@ class EvidenceSetReranker:
         choices = greedy_cover(
             given, self._weights, len(candidates), lambda chosen, gain: linked * hop.after(chosen, gain)
         )
+        if not linked:
+            choices = _by_beyond_title(question, candidates, choices, hop.spaces)
         ranked = _descending(candidates, choices)
         reached = [hop.reached(choice.index) for choice in choices]
         ranked = [replace(one, hop=hops, bridge=over) for one, (hops, over) in zip(ranked, reached, strict=True)]
@@ -312,6 +320,37 @@ def _same(candidates: Sequence[Candidate]) -> Floats:
 def _walk(candidates: Sequence[Candidate]) -> Floats:
     scores = [c.channels["graph"].score if "graph" in c.channels else 0.0 for c in candidates]
     return np.array(scores, dtype=np.float32) / max(max(scores, default=0.0), 1e-9)
+
+
+def _by_beyond_title(
+    question: Question, candidates: Sequence[Candidate], choices: Sequence[Choice], spaces: Sequence[Space]
+) -> list[Choice]:
+    """Return the choices with the first notes of each document, in its places, by what they say beyond its title.
+
+    All of them are indexed and embedded under the title: its words put an introduction before the section that answers.
+    Half as much as by vectors it counts how many of the other words of the question a note holds.
+    """
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, choice in enumerate(choices[:TOLD_APART]):
+        places[candidates[choice.index].document_id].append(place)
+    ordered = list(choices)
+    for own in places.values():
+        notes = [choices[place].index for place in own]
+        titled = token_set(candidates[notes[0]].title)
+        words = set(question.content) - titled
+        if len(own) < 2 or not words or titled.isdisjoint(question.content):
+            continue
+        rest, beyond = rest_of(question, titled), np.zeros(len(notes), dtype=np.float32)
+        for space in spaces:
+            there = [i for i, note in enumerate(notes) if note in space.notes]
+            if there:
+                found = space.similarities([space.embed(rest)], [notes[i] for i in there]).mean(axis=0)[0]
+                beyond[there] = np.maximum(beyond[there], found)
+        beyond += [len(words & token_set(candidates[note].text)) / len(words) / 2 for note in notes]
+        beyond -= LATER * np.arange(len(notes), dtype=np.float32)
+        for place, i in zip(own, np.argsort(-beyond, kind="stable"), strict=True):
+            ordered[place] = replace(choices[own[int(i)]], covered=choices[place].covered)
+    return ordered
 
 
 def _descending(candidates: Sequence[Candidate], choices: Sequence[Choice]) -> list[Ranked]:
