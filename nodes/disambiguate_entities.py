@@ -5,18 +5,11 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from theworld.entities.identity import mentions_to_look_up
-from theworld.entities.judging import (
-    DEFAULT_LIMITS,
-    EntityJudge,
-    find_candidates,
-    judge_mentions,
-    no_candidates,
-    types_of,
-)
+from theworld.entities.judging import EntityJudge, find_candidates, judge_mentions, types_of
 from theworld.entities.knowledge import TIMEOUT_S, EntityKnowledge
-from theworld.entities.schema import CandidateLimits, JudgedEntity
+from theworld.entities.schema import REASON_NO_CANDIDATES
 from theworld.questions import read_question
-from theworld.state import Context, QueryState, Update
+from theworld.state import Context, EntityJudgement, QueryState, Update
 
 
 def find_entity_candidates(
@@ -24,20 +17,11 @@ def find_entity_candidates(
     runtime: Runtime[Context],
     *,
     knowledge: EntityKnowledge,
-    limits: CandidateLimits = DEFAULT_LIMITS,
     timeout_s: float = TIMEOUT_S,
 ) -> Update:
     """Set `entity_candidates` for the question's entities and the top titles; failures are a Degradation."""
-    question = read_question(state.query, state.language)
-    return find_candidates(
-        "find_entity_candidates",
-        mentions_to_look_up(question, state.evidence or state.candidates),
-        knowledge=knowledge,
-        state=state,
-        runtime=runtime,
-        limits=limits,
-        timeout_s=timeout_s,
-    )
+    names = mentions_to_look_up(read_question(state.query, state.language), state.evidence or state.candidates)
+    return find_candidates("find_entity_candidates", names, state, runtime, knowledge=knowledge, timeout_s=timeout_s)
 
 
 def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: EntityJudge) -> Update:
@@ -49,4 +33,5 @@ def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: Entit
 
 def accept_no_candidates(state: QueryState, runtime: Runtime[Context]) -> Update:
     """Set `judgements` to NIL for every mention looked up; no judge is asked."""
-    return {"judgements": [no_candidates(JudgedEntity(label=mention)) for mention in state.entity_candidates]}
+    none = (EntityJudgement(label=name, reason=REASON_NO_CANDIDATES) for name in state.entity_candidates)
+    return {"judgements": list(none)}

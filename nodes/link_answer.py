@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from theworld.entities.judging import DEFAULT_LIMITS, EntityJudge, find_candidates, judge_mentions
+from theworld.entities.identity import UNNAMED, UNTYPED
+from theworld.entities.judging import EntityJudge, find_candidates, judge_mentions
 from theworld.entities.knowledge import TIMEOUT_S, EntityKnowledge
-from theworld.entities.schema import CandidateLimits
 from theworld.state import Answer, Context, QueryState, Update
 from theworld.text import entity_key
-
-_UNNAMED = frozenset({"date", "number", "quantity"})
 
 
 def link_answer(
@@ -19,7 +17,6 @@ def link_answer(
     *,
     knowledge: EntityKnowledge,
     judge: EntityJudge,
-    limits: CandidateLimits = DEFAULT_LIMITS,
     timeout_s: float = TIMEOUT_S,
 ) -> Update:
     """Set the id and URL of an answering entity that the notes name; dates, numbers, yes and no have none."""
@@ -28,15 +25,7 @@ def link_answer(
     unreachable = any(item.stage == "find_entity_candidates" for item in state.degradations)
     if answer is None or type_hint is None or unreachable:
         return {}
-    found = find_candidates(
-        "link_answer",
-        [answer.text],
-        knowledge=knowledge,
-        state=state,
-        runtime=runtime,
-        limits=limits,
-        timeout_s=timeout_s,
-    )
+    found = find_candidates("link_answer", [answer.text], state, runtime, knowledge=knowledge, timeout_s=timeout_s)
     if answer.text not in found["entity_candidates"]:
         return {"degradations": found["degradations"]}
     known: Update = found | {"entity_sitelinks": state.entity_sitelinks | found["entity_sitelinks"]}
@@ -54,6 +43,6 @@ def _named_as(answer: Answer, state: QueryState) -> str | None:
     if answer.kind != "entity" or any(entity_key(item.label) == answer.entity for item in state.judgements):
         return None
     types = [m.type for note in state.evidence for m in note.mentions if m.key and m.key == answer.entity]
-    if not types or types[0] in _UNNAMED:
+    if not types or types[0] in UNNAMED:
         return None
-    return "" if types[0] in {"other", "concept"} else types[0]
+    return "" if types[0] in UNTYPED else types[0]

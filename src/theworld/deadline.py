@@ -73,11 +73,14 @@ def begin(work: Callable[[], T], *, name: str) -> Future[T]:
     return future
 
 
-def run_within(deadline: Deadline, work: Callable[[], T], *, name: str) -> T:
+def run_within(deadline: Deadline | None, work: Callable[[], T], *, name: str) -> T:
     """Return what `work` returns, or raise DeadlineExceededError as soon as the deadline has passed.
 
-    Late work is abandoned, never waited for (see `begin`). What it raises in time is raised here.
+    Late work is abandoned, never waited for (see `begin`). What it raises in time is raised here. Without a deadline
+    the work is done in this thread.
     """
+    if deadline is None:
+        return work()
     remaining = deadline.remaining_ms()
     if remaining <= 0:
         raise DeadlineExceededError(f"no time left of {deadline.budget_ms:.0f} ms")

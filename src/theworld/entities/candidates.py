@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from theworld.entities.schema import CandidateLimits, read_limits
+from theworld.state import EntityCandidate
 
 _QID = re.compile(r"Q[1-9][0-9]{0,18}")
 _MENTIONED = re.compile(r"(?<![A-Za-z0-9_])[Qq]([1-9][0-9]{0,18})(?![A-Za-z0-9_])")
@@ -215,11 +216,12 @@ def _read_fields(item: Mapping[str, Any]) -> dict[str, Any] | None:
     qid = next((qid for value in named if (qid := qid_in(value))), None)
     if qid is None:
         return None
-    display = item.get("display") if isinstance(item.get("display"), Mapping) else {}
+    shown = item.get("display")
+    display = shown if isinstance(shown, Mapping) else {}
     return _candidate(
         qid,
-        label=item.get("label") or _value(display, "label"),
-        description=item.get("description") or _value(display, "description"),
+        label=item.get("label") or display.get("label"),
+        description=item.get("description") or display.get("description"),
         aliases=item.get("aliases"),
         key_props=item.get("key_props_excerpt"),
     )
@@ -295,6 +297,33 @@ def _aliases(stated: Any) -> list[Any]:
     return [alias.get("value") if isinstance(alias, Mapping) else alias for alias in stated[:MAX_SCANNED_ALIASES]]
 
 
-def _value(display: Any, name: str) -> Any:
-    entry = display.get(name) if isinstance(display, Mapping) else None
-    return entry.get("value") if isinstance(entry, Mapping) else None
+MAX_FIELD = 2_000
+"""Characters of a candidate's field that a judge reads."""
+
+
+def readable(candidate: Any) -> dict[str, Any]:
+    """Return what a judge reads of a candidate: its fields that are of their kind, cut; {} for what has no id."""
+    if not isinstance(candidate, Mapping):
+        return {}
+    try:
+        given = {name: candidate[name] for name in (*EntityCandidate.model_fields, "sitelinks") if name in candidate}
+        names, count = given.pop("aliases", None), given.pop("sitelinks", None)
+        found: dict[str, Any] = {name: _plain(value) for name, value in given.items() if isinstance(value, str)}
+        if isinstance(names, (list, tuple)):
+            found["aliases"] = [_plain(name) for name in names[:MAX_SCANNED_ALIASES] if name and isinstance(name, str)]
+    except Exception as error:
+        _LOG.warning("source=wikidata: a candidate cannot be read: %s", type(error).__name__)
+        return {}
+    if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+        found["sitelinks"] = count
+    return found | {"id": qid_in(found["id"]) or found["id"]} if "id" in found else {}
+
+
+def _plain(text: str) -> str:
+    return str.encode(text[:MAX_FIELD], "utf-8", "replace").decode("utf-8")
+
+
+def as_entry(candidate: Mapping[str, Any]) -> EntityCandidate:
+    """Return a readable candidate as the entry that was chosen."""
+    fields = {name: value for name, value in candidate.items() if name != "sitelinks"}
+    return EntityCandidate(**fields | {"url": fields.get("url") or entity_url(fields["id"])})

@@ -71,21 +71,27 @@ def features_of(
 
 def _features(mention: MentionInText, candidate: Mapping[str, Any], type_hint: str | None) -> Features:
     label, description = candidate.get("label") or "", candidate.get("description") or ""
-    facts = f"{candidate.get('description') or ''}; {candidate.get('key_props_excerpt') or ''}"
+    facts = f"{description}; {candidate.get('key_props_excerpt') or ''}"
     described = set(entry_tokens(description)) - set(tokens(mention.label)) - FUNCTION_WORDS
-    fit, agreement = _fit(mention, candidate, label), _type(type_hint, facts)
+    foreign = not set(tokens(qualifier_of(label))) <= mention.all_words
+    fit = max(name_match(name, candidate) for name in mention.names)
+    fit = min(fit, UNQUALIFIED) if foreign and fit < 1 else fit
+    topics, wanted = topics_of(entry_tokens(description)), type_named((type_hint or "")[:MAX_HINT])
+    said = type_of_head(facts)
+    agreement = 0.0 if wanted is None or said is None else 1.0 if fits_type(wanted, said) else -1.0
+    plays = mention.own_words < name_words(label) and is_team(description)
     return Features(
         name=fit,
         close=float(fit >= CLOSE),
         description=len(described & mention.near_words) / math.sqrt(max(1, len(described))),
         popularity=popularity(candidate),
         case=-float(mention.label[:1].isupper() != (label[:1] or " ").isupper()),
-        topic=_topic(mention, description),
+        topic=0.0 if not topics else -1.0 if mention.topics.isdisjoint(topics) else 1.0,
         common=float(mention.has_capital and label[:1].islower()),
         lacks_head=0.0 if fit >= CLOSE else lacks_head(mention, candidate),
         refers=refers(mention, candidate),
         office=holds_office(mention, label),
-        team=_team(mention, label, description),
+        team=min(mention.sport_words, MANY_SPORT_WORDS) / MANY_SPORT_WORDS if plays else 0.0,
         type=agreement,
         namesake=agreement if fit >= CLOSE else 0.0,
         class_noun=float(mention.has_capital and label[:1].islower() and agreement < 0),
@@ -94,40 +100,12 @@ def _features(mention: MentionInText, candidate: Mapping[str, Any], type_hint: s
     )
 
 
-def _fit(mention: MentionInText, candidate: Mapping[str, Any], label: str) -> float:
-    """Return the fit of the best of the mention's names; a qualifier that the text does not have costs some of it."""
-    fit = max(name_match(name, candidate) for name in mention.names)
-    foreign = not set(tokens(qualifier_of(label))) <= mention.all_words
-    return min(fit, UNQUALIFIED) if foreign and fit < 1 else fit
-
-
 def popularity(candidate: Mapping[str, Any]) -> float:
     """Return how well known an entry is: by its sitelinks where given, else by its QID, as well-known ones came first.
 
     Both give about .8 to a large country, .5 to a large university and .15 to what few know.
     """
-    sitelinks = candidate.get("sitelinks")
-    if isinstance(sitelinks, int) and not isinstance(sitelinks, bool) and sitelinks >= 0:
+    if (sitelinks := candidate.get("sitelinks")) is not None:
         return min(max(0.17 * math.log1p(sitelinks) - 0.16, 0.0), 1.0)
-    qid = str(candidate.get("id", ""))
+    qid = candidate["id"]
     return 1 - math.log10(int(qid[1:]) + 1) / 9 if re.fullmatch(r"Q\d{1,9}", qid) else 0.0
-
-
-def _topic(mention: MentionInText, description: str) -> float:
-    topics = topics_of(entry_tokens(description))
-    if not topics:
-        return 0.0
-    return 1.0 if any(topic in mention.topics for topic in topics) else -1.0
-
-
-def _team(mention: MentionInText, label: str, description: str) -> float:
-    if not mention.own_words < name_words(label) or not is_team(description):
-        return 0.0
-    return min(mention.sport_words, MANY_SPORT_WORDS) / MANY_SPORT_WORDS
-
-
-def _type(type_hint: str | None, facts: str) -> float:
-    hint, said = type_named((type_hint or "")[:MAX_HINT]), type_of_head(facts)
-    if said is None or hint is None:
-        return 0.0
-    return 1.0 if fits_type(hint, said) else -1.0

@@ -15,7 +15,10 @@ MAX_MENTIONS = 6
 TOP_TITLES = 3
 """Titles of this many best notes are looked up too."""
 
-_UNNAMED = frozenset({"date", "number", "quantity"})
+UNNAMED = frozenset({"date", "number", "quantity"})
+"""Types of mentions that have no entry."""
+UNTYPED = frozenset({"concept", "other"})
+"""Types of mentions that say nothing of what they name."""
 
 
 def mentions_to_look_up(question: Question, notes: Sequence[Candidate]) -> list[str]:
@@ -33,7 +36,7 @@ def _in_question(question: Question, notes: Sequence[Candidate]) -> Iterator[str
     folded = question.folded
     known: dict[str, str] = {}
     for note in notes:
-        for name in (without_qualifier(note.title), *(m.surface for m in note.mentions if m.type not in _UNNAMED)):
+        for name in (without_qualifier(note.title), *(m.surface for m in note.mentions if m.type not in UNNAMED)):
             key = entity_key(name)
             if len(key) > 1 and place_of(key, folded) >= 0:
                 known.setdefault(key, name)
@@ -105,14 +108,14 @@ def _mentioned(notes: Sequence[Candidate]) -> dict[str, tuple[str, set[str]]]:
     """Return identity key -> (name as first mentioned, types of all its mentions) of what the notes name."""
     found: dict[str, tuple[str, set[str]]] = {}
     for mention in (mention for note in notes for mention in note.mentions):
-        if mention.type not in _UNNAMED and len(mention.key) > 1:
+        if mention.type not in UNNAMED and len(mention.key) > 1:
             found.setdefault(mention.key, (mention.surface, set()))[1].add(mention.type)
     return found
 
 
 def _fits(entry: NamedEntry, types: set[str]) -> bool:
     """Return whether an entry may be what mentions of these types name: taggers do tell people from other things."""
-    said, tagged = type_said(entry.said), types - {"concept", "other"}
+    said, tagged = type_said(entry.said), types - UNTYPED
     if said is None or not tagged:
         return True
     return "person" in tagged if said == "person" else tagged != {"person"}

@@ -15,17 +15,11 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
+from theworld.entities.candidates import as_entry, readable
 from theworld.entities.features import Features, features_of
 from theworld.entities.mention import MentionInText
-from theworld.entities.replies import judged, unmatched
 from theworld.entities.schema import REASON_NO_CANDIDATES, JudgedEntity, JudgeOutput
-from theworld.state import EntityCandidate, ModelUsage
-
-MAX_FIELD = 2_000
-"""Characters of a candidate's field that are read."""
-MAX_ALIASES_READ = 50
-
-Candidates = Sequence[Mapping[str, Any]]
+from theworld.state import ModelUsage
 
 
 class Calibration(NamedTuple):
@@ -83,15 +77,15 @@ class DeterministicJudge:
         return ModelUsage()
 
     def judge(
-        self, entity: JudgedEntity, context: str, candidates: Candidates, start: int | None = None
+        self, entity: JudgedEntity, context: str, candidates: Sequence[Mapping[str, Any]], start: int | None = None
     ) -> JudgeOutput:
         """Return the best candidate, or that none fits, with the features that decided.
 
         `start` is where the mention stands in the text, where known; its first place otherwise.
         """
-        candidates = [read for candidate in candidates if (read := _readable(candidate))]
+        candidates = list(filter(None, map(readable, candidates)))
         if not candidates:
-            return unmatched(entity, REASON_NO_CANDIDATES)
+            return JudgeOutput(entity=entity, reason=REASON_NO_CANDIDATES)
         mention = MentionInText.find(entity.label, context, start)
         features = features_of(mention, candidates, type_hint=entity.type_hint)
         probabilities = self._weights.probabilities(features)
@@ -101,19 +95,6 @@ class DeterministicJudge:
         entry = f"{candidates[best].get('id')} {candidates[best].get('label') or ''}"
         reason = f"{entry}: {', '.join(shown)} (probability {probabilities[best]:.2f})"
         if confidence < self._min_confidence:
-            return unmatched(entity, f"none fits; closest: {reason}", 1.0 - confidence)
-        return judged(entity, candidates[best], confidence, reason)
-
-
-def _readable(candidate: Any) -> dict[str, Any]:
-    """Return the fields of a candidate that are of their kind, cut to MAX_FIELD; {} for what is no candidate."""
-    try:
-        given = {name: candidate[name] for name in (*EntityCandidate.model_fields, "sitelinks") if name in candidate}
-    except Exception:
-        return {}
-    found: dict[str, Any] = {name: value[:MAX_FIELD] for name, value in given.items() if isinstance(value, str)}
-    if isinstance(given.get("aliases"), (list, tuple)):
-        found["aliases"] = [name[:MAX_FIELD] for name in given["aliases"][:MAX_ALIASES_READ] if isinstance(name, str)]
-    if isinstance(given.get("sitelinks"), int):
-        found["sitelinks"] = given["sitelinks"]
-    return found if "id" in found else {}
+            return JudgeOutput(entity=entity, confidence=1.0 - confidence, reason=f"none fits; closest: {reason}")
+        selection = as_entry(candidates[best])
+        return JudgeOutput(entity=entity, matched=True, confidence=confidence, reason=reason, selection=selection)

@@ -11,7 +11,8 @@ from langgraph.runtime import Runtime
 from theworld.deadline import run_within
 from theworld.degrading import degrading
 from theworld.entities.candidates import format_candidates, read_sitelinks
-from theworld.entities.knowledge import EntityKnowledge, LookedUp, look_up
+from theworld.entities.identity import UNTYPED
+from theworld.entities.knowledge import EntityKnowledge, look_up
 from theworld.entities.schema import REASON_NO_CANDIDATES, CandidateLimits, JudgedEntity, JudgeOutput
 from theworld.models.protocols import less_usage
 from theworld.retrieval.channel import request_deadline, within_request
@@ -28,7 +29,7 @@ from theworld.state import (
 )
 from theworld.text import entity_key, without_qualifier
 
-DEFAULT_LIMITS = CandidateLimits(max_candidates=8)
+LIMITS = CandidateLimits(max_candidates=8)
 """The deterministic judge costs nothing per candidate, so it sees more than a model would."""
 CONTEXT_NOTES = 5
 """Best notes in which a name is looked for."""
@@ -59,11 +60,10 @@ class TimedJudge(Protocol):
 def find_candidates(
     stage: str,
     names: Sequence[str],
-    *,
-    knowledge: EntityKnowledge,
     state: QueryState,
     runtime: Runtime[Context],
-    limits: CandidateLimits,
+    *,
+    knowledge: EntityKnowledge,
     timeout_s: float,
 ) -> Update:
     """Return candidates and sitelinks of names, looked up within the request's time.
@@ -72,13 +72,13 @@ def find_candidates(
     """
     context, noted = context_of(runtime), list[Degradation]()
     seconds = within_request(timeout_s, state, context)
-    found = look_up(knowledge, names, state.language, limits.max_candidates, seconds)
-    with degrading(stage, context, noted, lambda error: _not_looked_up(found, error)):
+    found = look_up(knowledge, names, state.language, LIMITS.max_candidates, seconds)
+    with degrading(stage, context, noted, lambda error: _not_looked_up(list(found.failures), error)):
         for error in found.failures.values():
             raise error
     return {
         "entity_candidates": {
-            name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=name)]
+            name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, LIMITS, label=name)]
             for name, raw in found.items.items()
         },
         "entity_sitelinks": {qid: n for raw in found.items.values() for qid, n in read_sitelinks(raw).items()},
@@ -86,11 +86,10 @@ def find_candidates(
     }
 
 
-def _not_looked_up(looked_up: LookedUp, error: Exception) -> str:
-    name, *others = looked_up.failures
-    more = f" and {len(others)} more" if others else ""
+def _not_looked_up(names: Sequence[str], error: Exception) -> str:
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     why = str(error) or type(error).__name__
-    return f"{name!r}{more} could not be looked up ({why}); the answer goes without these Wikidata links"
+    return f"{names[0]!r}{more} could not be looked up ({why}); the answer goes without these Wikidata links"
 
 
 def judge_mentions(
@@ -110,19 +109,17 @@ def judge_mentions(
         judge = judge.within(left) if asks else judge.without_model()
     before, judgements = judge.usage, list[EntityJudgement]()
     for name, candidates in found["entity_candidates"].items():
-        entity, text = JudgedEntity(label=name, type_hint=types.get(name)), _context_text(state, name)
-        plain = [
-            candidate.model_dump(mode="json", exclude_none=True)
-            | ({"sitelinks": sitelinks[candidate.id]} if candidate.id in sitelinks else {})
-            for candidate in candidates
-        ]
-        judging = partial(judge.judge, entity, text, plain)
-        if not plain:
-            judgements.append(no_candidates(entity))
-        elif within is None:
-            judgements.append(judging().as_judgement())
-        else:
-            judgements.append(run_within(within, judging, name="judge_entities").as_judgement())
+        entity = JudgedEntity(label=name, type_hint=types.get(name))
+        output = JudgeOutput(entity=entity, reason=REASON_NO_CANDIDATES)
+        if candidates:
+            plain = [
+                candidate.model_dump(mode="json", exclude_none=True)
+                | ({"sitelinks": sitelinks[candidate.id]} if candidate.id in sitelinks else {})
+                for candidate in candidates
+            ]
+            judging = partial(judge.judge, entity, _context_text(state, name), plain)
+            output = run_within(within, judging, name="judge_entities")
+        judgements.append(output.as_judgement())
     return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
 
 
@@ -141,11 +138,6 @@ def types_of(mentions: Iterable[Mention]) -> dict[str, str]:
     """Return surface -> the first type that says something."""
     found: dict[str, str] = {}
     for mention in mentions:
-        if mention.type not in {"other", "concept"}:
+        if mention.type not in UNTYPED:
             found.setdefault(mention.surface, mention.type)
     return found
-
-
-def no_candidates(entity: JudgedEntity) -> EntityJudgement:
-    """Return the judgement that no entry fits, since none was found."""
-    return JudgeOutput(entity=entity, reason=REASON_NO_CANDIDATES).as_judgement()

@@ -46,19 +46,16 @@ class SnapshotKnowledge:
 
     @cached_property
     def _by_name(self) -> dict[str, list[Mapping[str, Any]]]:
-        labelled: dict[str, list[Mapping[str, Any]]] = {}
-        aliased: dict[str, list[Mapping[str, Any]]] = {}
         bundled = resources.files("theworld.entities").joinpath("data/entities.json")
-        for entry in json.loads(bundled.read_text(encoding="utf-8"))["entities"]:
-            for name in entry["labels"].values():
-                _add(labelled, name, entry)
-            for names in entry.get("aliases", {}).values():
-                for name in names:
-                    _add(aliased, name, entry)
-        for key, entries in aliased.items():
-            known = labelled.setdefault(key, [])
-            known.extend(entry for entry in entries if entry not in known)
-        return labelled
+        entries = json.loads(bundled.read_text(encoding="utf-8"))["entities"]
+        labelled = [(name, entry) for entry in entries for name in entry["labels"].values()]
+        aliased = [(name, entry) for entry in entries for name in chain(*entry.get("aliases", {}).values())]
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for name, entry in labelled + aliased:
+            known = found.setdefault(entity_key(name), [])
+            if entry not in known:
+                known.append(entry)
+        return found
 
     @staticmethod
     def _item(entry: Mapping[str, Any], language: str) -> Mapping[str, Any]:
@@ -106,12 +103,6 @@ def _client(settings: WikidataSettings, *, cached: bool) -> WikidataClient:
 def _named(entry: Mapping[str, Any]) -> NamedEntry:
     names = chain(entry["labels"].values(), *entry.get("aliases", {}).values())
     return NamedEntry(entry["id"], tuple(dict.fromkeys(names)), "; ".join(entry.get("descriptions", {}).values()))
-
-
-def _add(index: dict[str, list[Mapping[str, Any]]], name: str, entry: Mapping[str, Any]) -> None:
-    entries = index.setdefault(entity_key(name), [])
-    if entry not in entries:
-        entries.append(entry)
 
 
 def _in_language(texts: Mapping[str, str], language: str) -> str | None:

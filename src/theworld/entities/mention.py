@@ -20,11 +20,11 @@ _TITLED = re.compile(r" [A-Z]")
 def refers(mention: MentionInText, candidate: Mapping[str, Any]) -> float:
     """Return 1 when "the country" may mean the candidate as it is one, or "its" as the text has named it before."""
     if _PRONOUN.fullmatch(mention.label):
-        names = name_words(str(candidate.get("label") or ""))
+        names = name_words(candidate.get("label") or "")
         return float(bool(names) and names <= mention.words_before)
     noun = _DEFINITE.fullmatch(mention.label)
     kind = type_said(noun.group(1)) if noun else None
-    return float(kind is not None and kind == type_said(str(candidate.get("description") or "")))
+    return float(kind is not None and kind == type_said(candidate.get("description") or ""))
 
 
 def lacks_head(mention: MentionInText, candidate: Mapping[str, Any]) -> float:
@@ -33,9 +33,8 @@ def lacks_head(mention: MentionInText, candidate: Mapping[str, Any]) -> float:
     words = tokens(mention.label)
     if len(mention.own_words) < 2 or not words:
         return 0.0
-    aliases = candidate.get("aliases") or ()
-    texts = [candidate.get("label"), candidate.get("description"), *aliases]
-    return float(not any(words[-1] in entry_tokens(text) for text in texts if isinstance(text, str)))
+    texts = [candidate.get("label"), candidate.get("description"), *candidate.get("aliases", ())]
+    return float(not any(words[-1] in entry_tokens(text) for text in texts if text))
 
 
 def holds_office(mention: MentionInText, label: str) -> float:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theworld.entities.candidates import ELLIPSIS, clean_text, shorten
+from theworld.deadline import Deadline
+from theworld.entities.candidates import ELLIPSIS, clean_text, format_candidates, shorten
 from theworld.entities.judge import DeterministicJudge
-from theworld.entities.replies import format_candidates, parse_llm_output
-from theworld.entities.schema import (
-    REASON_UNREADABLE,
-    CandidateLimits,
-    JudgedEntity,
-    JudgeOutput,
-)
+from theworld.entities.replies import parse_llm_output
+from theworld.entities.schema import REASON_UNREADABLE, CandidateLimits, JudgedEntity, JudgeOutput
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, ChatModel, usage_of
 from theworld.prompts import fill_prompt, harmless, load_prompt
@@ -43,16 +38,15 @@ class ModelJudge:
         *,
         first: DeterministicJudge | None = None,
         sure: float = 0.85,
-        timeout_s: float | None = None,
     ) -> None:
-        self._model, self._first, self._sure, self._timeout_s = model, first or DeterministicJudge(), sure, timeout_s
+        self._model, self._first, self._sure = model, first or DeterministicJudge(), sure
         self._usage = ModelUsage()
-        self._until: float | None = None
+        self._within: Deadline | None = None
 
     def within(self, timeout_s: float | None) -> ModelJudge:
         """Return this judge for one request that has so many seconds left; out of time no model is asked."""
-        judge = ModelJudge(self._model, first=self._first, sure=self._sure, timeout_s=self._timeout_s)
-        judge._until = None if timeout_s is None else time.monotonic() + timeout_s
+        judge = ModelJudge(self._model, first=self._first, sure=self._sure)
+        judge._within = None if timeout_s is None else Deadline.after(timeout_s * 1000)
         return judge
 
     def without_model(self) -> DeterministicJudge:
@@ -69,7 +63,7 @@ class ModelJudge:
         known = self._first.judge(entity, context, candidates)
         if not candidates or known.confidence >= self._sure:
             return known
-        seconds = self._seconds()
+        seconds = None if self._within is None else self._within.remaining_ms() / 1000
         if seconds is not None and seconds < LEAST_TIME_S:
             return known.model_copy(update={"reason": f"{known.reason}; no time left to ask {self._model.name}"})
         readable = format_candidates(candidates, CandidateLimits(max_candidates=MAX_ASKED))
@@ -102,13 +96,6 @@ class ModelJudge:
         if reply["reason"] == REASON_UNREADABLE:
             return known.model_copy(update={"reason": f"{known.reason}; {self._model.name}'s reply is unreadable"})
         return JudgeOutput.model_validate(reply)
-
-    def _seconds(self) -> float | None:
-        """Return how long the model may take, None for as long as it is set to."""
-        if self._until is None:
-            return self._timeout_s
-        left = max(0.0, self._until - time.monotonic())
-        return left if self._timeout_s is None else min(left, self._timeout_s)
 
 
 def _context_of(label: str, context: str) -> str:

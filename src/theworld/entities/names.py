@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -13,16 +13,11 @@ from theworld.text.folding import simplified
 
 
 @cache
-def _table() -> Mapping[str, Mapping[str, str]]:
-    loaded = load_table("theworld.entities", "data/demonyms.yaml")
-    plurals = {f"{word}s": country for word, country in loaded["adjectives"].items() if word.endswith("an")}
-    return {**loaded, "peoples": {**plurals, **loaded["peoples"]}}
-
-
-@cache
 def demonyms() -> Mapping[str, str]:
     """Return adjective, people or other name -> key of the country."""
-    return {word: country for words in _table().values() for word, country in words.items()}
+    table = load_table("theworld.entities", "data/demonyms.yaml")
+    plurals = {f"{word}s": country for word, country in table["adjectives"].items() if word.endswith("an")}
+    return plurals | {word: country for words in table.values() for word, country in words.items()}
 
 
 FUNCTION_WORDS = frozenset("of the and in for de la a an".split())
@@ -48,14 +43,8 @@ _FIRST_CJK = 0x2E80
 
 def name_match(mention: str, candidate: Mapping[str, Any]) -> float:
     """Return in [0, 1] how well a mention fits the best of a candidate's label and aliases; 1 is the same name."""
-    label = candidate.get("label")
-    best = _similarity(mention, label) if isinstance(label, str) else 0.0
-    aliases = candidate.get("aliases")
-    if isinstance(aliases, Sequence) and not isinstance(aliases, str):
-        for alias in aliases:
-            if isinstance(alias, str):
-                best = max(best, ALIAS_FACTOR * _similarity(mention, alias))
-    return best
+    by_alias = (ALIAS_FACTOR * _similarity(mention, alias) for alias in candidate.get("aliases", ()))
+    return max(_similarity(mention, candidate.get("label") or ""), *by_alias, 0.0)
 
 
 @lru_cache(maxsize=20_000)
