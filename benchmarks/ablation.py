@@ -39,7 +39,7 @@ def nothing(*_args: object, **_named: object) -> None:
 
 def answered(asked: Asked) -> bool | None:
     """Return whether the short answer shown is right."""
-    found = read_answer(asked.state, AnswerSettings())
+    found = read_answer(asked.state)
     return None if found is None or found.confidence < AnswerSettings().min_confidence else asked.is_right(found.text)
 
 

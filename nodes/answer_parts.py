@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -34,7 +33,7 @@ def answer_parts(state: QueryState, runtime: Runtime[Context], *, find_parts: Fi
         )
         states.append(QueryState.model_validate(answer(asked, context)))
         said = [*said, Message("user", states[-1].query), Message("assistant", (states[-1].result or Answer()).text)]
-    usage = reduce(lambda total, one: total + one.usage, states, ModelUsage())
+    usage = sum((one.usage for one in states), ModelUsage())
     update = join_parts(parts, states)
     route_of_first = states[0].route
     reasons = tuple(f"part {i}: {one.route.path}" for i, one in enumerate(states, start=1))

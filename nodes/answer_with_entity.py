@@ -59,7 +59,7 @@ def answer_with_entity(
             return same_names(state.judgements, state.evidence, read_question(state.query, state.language), entries)
         return same_names(state.judgements)
 
-    found = read_answer(state, settings, known)
+    found = read_answer(state, known)
     clear = found is not None and found.confidence >= settings.min_confidence
     update: Update = {"result": _answer(found, state) if found and clear else None}
     if noted:
@@ -67,9 +67,7 @@ def answer_with_entity(
     return update
 
 
-def read_answer(
-    state: QueryState, settings: AnswerSettings, known: Callable[[], Mapping[str, str]] = dict
-) -> FoundAnswer | None:
+def read_answer(state: QueryState, known: Callable[[], Mapping[str, str]] = dict) -> FoundAnswer | None:
     """Return the best answer that the evidence gives, whatever its confidence; `known` tells names of one entity."""
     if len(state.query) > LONGEST_QUESTION:
         return None

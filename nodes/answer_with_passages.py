@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -71,9 +70,8 @@ def answer_with_passages(
     def meant(note: Candidate | StoredNote, pieces: Sequence[tuple[int, int]], shown: str) -> list[float]:
         asked = rest_of(question, token_set(shown)) if shown else state.query
         with degrading(stage, context, noted, "parts of notes are chosen by their words", catching=_UNAVAILABLE):
-            stored: dict[str, Any] = {"dense": dense, "embedder_of": embedder_of, "tenant": context.tenant}
-            score = partial(piece_scores, asked, note, pieces, **stored)
-            return run_within(whole, score, name="score pieces") if whole else score()
+            score = partial(piece_scores, asked, note, pieces, dense=dense, embedder_of=embedder_of)
+            return run_within(whole, partial(score, tenant=context.tenant), name="score pieces")
         return []
 
     coverage = QuestionCoverage(words, meant if "dense" in state.channel_results else None, len(question.parts) or 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from langgraph.runtime import Runtime
 
@@ -19,19 +19,12 @@ _READ_SHARE = 0.5
 """Of the time that is left, what reading the notes may take before a reranking: those in memory are then reranked."""
 
 
-def hop_of(path: EvidencePath | None) -> tuple[int, str | None]:
-    """Return how many notes lie on the way to this one, and the entity it was last reached over.
+def to_candidate(note: StoredNote, fused: Fused, rank: int, best: float, path: EvidencePath | None) -> Candidate:
+    """Return the candidate of one fused note; its relevance is its score over the best one.
 
     A path alternates notes and entities, so two edges make one hop; a note without a path was found directly.
     """
-    if path is None or len(path.steps) <= 1:
-        return 1, None
-    return 1 + len(path.steps) // 2, path.steps[-1].source
-
-
-def to_candidate(note: StoredNote, fused: Fused, rank: int, best: float, path: EvidencePath | None) -> Candidate:
-    """Return the candidate of one fused note; its relevance is its score over the best one."""
-    hop, bridge = hop_of(path)
+    hop, bridge = (1 + len(path.steps) // 2, path.steps[-1].source) if path and len(path.steps) > 1 else (1, None)
     score = {"fused_score": fused.score, "final_score": fused.score / best if best else 0.0}
     return candidate_of(note, channels=fused.channels, fused_rank=rank, **score, hop=hop, bridge=bridge)
 
@@ -41,14 +34,6 @@ def fuse_by(
 ) -> list[Fused]:
     """Return the notes fused by `minmax` or `rrf`; ValueError where it cannot fuse such scores."""
     return (fuse_minmax if method == "minmax" else fuse)(rankings, weights, depths=depths)
-
-
-def check_known(fused: Sequence[Fused], stored: Mapping[str, StoredNote]) -> None:
-    """Raise LookupError, naming the channels, where fused notes are not in the store."""
-    unknown = [f for f in fused if f.note_id not in stored]
-    if unknown:
-        channels = ", ".join(sorted({channel for f in unknown for channel in f.channels}))
-        raise LookupError(f"the store has no {len(unknown)} of {len(fused)} found by {channels}, or has them no more")
 
 
 def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: NoteSource, settings: Settings) -> Update:
@@ -75,9 +60,12 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         ids, notes, stage="fuse_candidates", context=context, noted=noted, within=within, whole=whole, mentions=False
     )
     stored = {note.id: note for note in read}
-    if not noted:
+    unknown = [f for f in fused if f.note_id not in stored]
+    if unknown and not noted:
+        channels = ", ".join(sorted({name for f in unknown for name in f.channels}))
+        reason = f"the store has no {len(unknown)} of {len(fused)} found by {channels}, or has them no more"
         with degrading("fuse_candidates", context, noted, "notes are left out"):
-            check_known(fused, stored)
+            raise LookupError(reason)
     candidates = [
         to_candidate(stored[f.note_id], f, rank, best, paths.get(f.note_id))
         for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)

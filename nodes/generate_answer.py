@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from langgraph.config import get_stream_writer
@@ -74,23 +73,33 @@ def generate_answer(
     if not packed.shown:
         return {"result": None, "degradations": [_degradation("no note fits the token budget", began)]}
     template = load_prompt("answer", language)
-    prompt = fill_prompt(
-        template,
-        notes=packed.text,
-        question=clean(state.query),
-        no_answer=NO_ANSWER[language],
-    )
+    prompt = fill_prompt(template, notes=packed.text, question=clean(state.query), no_answer=NO_ANSWER[language])
     notes = [state.evidence[index] for index in packed.shown]
     texts = [f"{note.title}\n{note.text}" for note in notes]
     shown = AnswerStream(texts)
     noted: list[Degradation] = []
-    reason = "passages are shown instead of an answer"
-    with degrading(STAGE, context, noted, reason, catching=ModelError) as generating:
+    instead = "passages are shown instead"
+    with degrading(STAGE, context, noted, f"{instead} of an answer", catching=ModelError) as generating:
         completion = _stream(model, [ChatMessage("user", prompt)], _time_left(state, context, model), shown)
     if isinstance(generating.error, ModelError):
         return {"result": None, "usage": usage_of(generating.error), "degradations": noted}
-    because = partial(no_answer_because, question=state.query, notes=texts, instructions=template)
-    return _update(completion, notes, model.name, began, because)
+    text = answer_part(well_formed(completion.text))
+    update: Update = {"usage": completion.usage, "result": None}
+    problems = ["the model's answer was cut off at the token limit"] if completion.truncated else []
+    checked = check_citations(text, len(notes))
+    if not text or declines(text):
+        reason = "the model found no answer in the notes" if text else "the model's answer was empty"
+        problems.append(f"{reason}; {instead}")
+    else:
+        if checked.invented:
+            numbers = ", ".join(f"[{number}]" for number in checked.invented)
+            problems.append(f"the model cited notes that do not exist ({numbers}); the citations were removed")
+        if reason := no_answer_because(checked.text, state.query, texts, template):
+            problems.append(f"the model's answer {reason}; {instead}")
+        else:
+            update["result"] = _answer(checked, notes, texts, model.name)
+    update["degradations"] = [_degradation(problem, began) for problem in problems]
+    return update
 
 
 def _time_left(state: QueryState, context: Context, model: ChatModel) -> float | None:
@@ -144,30 +153,8 @@ def _writer() -> Callable[[Any], None]:
         return lambda _event: None
 
 
-def _update(
-    completion: Completion, notes: list[Candidate], name: str, began: float, because: Callable[[str], str]
-) -> Update:
-    text = answer_part(well_formed(completion.text))
-    update: Update = {"usage": completion.usage, "result": None}
-    problems = ["the model's answer was cut off at the token limit"] if completion.truncated else []
-    if not text or declines(text):
-        reason = "the model found no answer in the notes" if text else "the model's answer was empty"
-        problems.append(f"{reason}; passages are shown instead")
-        return update | {"degradations": [_degradation(problem, began) for problem in problems]}
-    checked = check_citations(text, len(notes))
-    if checked.invented:
-        numbers = ", ".join(f"[{number}]" for number in checked.invented)
-        problems.append(f"the model cited notes that do not exist ({numbers}); the citations were removed")
-    if reason := because(checked.text):
-        problems.append(f"the model's answer {reason}; passages are shown instead")
-    else:
-        update["result"] = _answer(checked, notes, name)
-    update["degradations"] = [_degradation(problem, began) for problem in problems]
-    return update
-
-
-def _answer(checked: CheckedText, notes: list[Candidate], name: str) -> Answer:
-    text = with_citation(citations_behind(checked.text), [f"{note.title}\n{note.text}" for note in notes])
+def _answer(checked: CheckedText, notes: list[Candidate], texts: list[str], name: str) -> Answer:
+    text = with_citation(citations_behind(checked.text), texts)
     said = f"{len(checked.cited)} of {len(notes)} notes cited" if checked.cited else "no note cited"
     cited = check_citations(text, len(notes)).cited
     return Answer(

@@ -50,7 +50,6 @@ def query_database(
     """
     begun = time.perf_counter()
     context = context_at(state, runtime)
-    language: Language = "zh" if state.language == "zh" else "en"
     own = Deadline(state.retrieval_started or begun, context.deadline_ms or deadline_ms)
     deadline = own.ending_with(request_deadline(state, context))
     noted: list[Degradation] = []
@@ -60,7 +59,7 @@ def query_database(
         with degrading("query_database", context, noted, "the database cannot be asked", catching=failures):
             tables = database.ask(
                 state.query,
-                language=language,
+                language=state.language,
                 tenant=context.tenant,
                 now=context.now,
                 timeout_ms=deadline.remaining_ms(),
@@ -69,14 +68,13 @@ def query_database(
         return _written(state, context, database, model, deadline, reason=str(error))
     if tables is None:
         return {"degradations": noted}
-    answer = computed(tables, context.language or language)
+    answer = computed(tables, context.language or state.language)
     return {"tables": list(tables), "result": answer, "paths": evidence_paths(tables)}
 
 
-def computed(tables: Sequence[QueryTable], language: str) -> Answer:
+def computed(tables: Sequence[QueryTable], language: Language) -> Answer:
     """Return the answer that tables give, one sentence each; nothing to be told is told."""
-    spoken: Language = "zh" if language == "zh" else "en"
-    marked = [f"{in_words(table, spoken)} [{number}]" for number, table in enumerate(tables, start=1)]
+    marked = [f"{in_words(table, language)} [{number}]" for number, table in enumerate(tables, start=1)]
     return Answer(
         text="\n".join(marked),
         kind="computed",

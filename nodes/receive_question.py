@@ -6,7 +6,7 @@ import time
 import unicodedata
 from collections.abc import Callable
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
@@ -16,14 +16,7 @@ from theworld.deadline import Deadline, run_within
 from theworld.degrading import degrading
 from theworld.errors import InvalidQuestionError
 from theworld.questions import read_question
-from theworld.state import (
-    Context,
-    Degradation,
-    Message,
-    QueryInput,
-    Update,
-    context_of,
-)
+from theworld.state import Context, Degradation, Message, QueryInput, Update, context_of
 from theworld.state.query import MAX_QUESTION_CHARACTERS, new_question
 
 REFRESH_SHARE = 0.25
@@ -113,10 +106,8 @@ def receive_question(
     noted: list[Degradation] = []
     with degrading("receive_question", context, noted, "newly written notes could not be taken in"):
         within = Deadline(started, (context.deadline_ms or deadline_ms) * REFRESH_SHARE)
-        if context.total_deadline_ms is None:
-            refresh(within)
-        else:
-            run_within(Deadline(started, context.total_deadline_ms), lambda: refresh(within), name="refresh")
+        whole = Deadline(started, context.total_deadline_ms) if context.total_deadline_ms else None
+        run_within(whole, partial(refresh, within), name="refresh")
     question, messages = find_question(state.question, list(state.messages))
     added = [HumanMessage(question)] if len(messages) == len(state.messages) else []
     question = clean_question(question)

@@ -66,7 +66,7 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: N
     if empty:
         tenant = "" if context.tenant == "default" else f" --tenant {shlex.quote(context.tenant)}"
         text = words["empty"].format(tenant=tenant)
-        return {"result": Answer(text=text, kind="none", reason="the store is empty")}
+        return {"result": Answer(text=text, reason="the store is empty")}
     return {"result": _result(state, words), "degradations": noted}
 
 
@@ -84,7 +84,7 @@ def _result(state: QueryState, words: Mapping[str, str]) -> Answer:
         text = words["late" if late else "insufficient"] + (words["found"].format(titles=quoted) if titles else nothing)
         searched = "nothing was found" if state.channel_results else "no document was searched"
         reason = "time ran out" if late else "the evidence does not suffice" if titles else searched
-    return Answer(text=text, kind="none", confidence=0.0, reason=reason)
+    return Answer(text=text, reason=reason)
 
 
 def _failures(state: QueryState) -> list[str]:

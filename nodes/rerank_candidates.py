@@ -9,10 +9,12 @@ from theworld.errors import RetrievalUnavailableError
 from theworld.questions import read_question
 from theworld.ranking.contract import Reranker, apply_ranking, rerank_within
 from theworld.ranking.ontology_order import about_described_first, keep_fused_tail
-from theworld.retrieval.channel import request_deadline, retrieval_deadline
-from theworld.retrieval.notes import NoteSource, reading_deadline, with_mentions
+from theworld.retrieval.channel import retrieval_deadline
+from theworld.retrieval.notes import NoteSource, with_mentions
 from theworld.settings import Settings
 from theworld.state import EVIDENCE_NOTES, Context, Degradation, QueryState, Update, context_of
+
+STAGE = "rerank_candidates"
 
 
 def rerank_candidates(
@@ -25,16 +27,12 @@ def rerank_candidates(
     pool = state.candidates[: max(settings.rerank.pool, top_k)]
     noted: list[Degradation] = []
     with degrading(
-        "rerank_candidates",
-        context,
-        noted,
-        lambda _error: f"{reranker.name}: {reranking.reason}",
-        catching=RetrievalUnavailableError,
+        STAGE, context, noted, lambda _: f"{reranker.name}: {reranking.reason}", catching=RetrievalUnavailableError
     ):
         reranking = rerank_within(reranker, state.query, pool, top_k=top_k, tenant=context.tenant, deadline=deadline)
         if reranking.outcome != "complete":
             raise RetrievalUnavailableError(
-                reranking.reason, where="rerank_candidates", remedy="Raise the deadline, or ask without `strict`."
+                reranking.reason, where=STAGE, remedy="Raise the deadline, or ask without `strict`."
             )
     update: Update = {"rerank_outcome": reranking.outcome, "degradations": noted, "stages": list(reranking.stages)}
     if reranking.outcome in {"complete", "partial"}:
@@ -44,10 +42,6 @@ def rerank_candidates(
                 question = read_question(state.query, state.language)
                 candidates = about_described_first(candidates, question, state.ontology)
             candidates = keep_fused_tail(candidates, EVIDENCE_NOTES)
-        within = reading_deadline(state, context, settings)
-        whole, stage = request_deadline(state, context), "rerank_candidates"
-        candidates = with_mentions(
-            candidates[:top_k], notes, stage=stage, context=context, noted=noted, within=within, whole=whole
-        )
+        candidates = with_mentions(candidates[:top_k], notes, state, context, settings, stage=STAGE, noted=noted)
         update |= {"candidates": candidates, "evidence": candidates[:EVIDENCE_NOTES]}
     return update

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -41,10 +41,10 @@ def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver
     late: Update = {}
 
     def resolve(antecedent: str | None = None) -> ResolvedReference:
-        if deadline is None or not context.use_model or resolver.llm_resolver is None:
-            return ask(antecedent, use_model=context.use_model)
+        asks = context.use_model and resolver.llm_resolver is not None
+        work = partial(ask, antecedent, use_model=context.use_model)
         try:
-            return run_within(deadline, lambda: ask(antecedent, use_model=True), name="resolve_references")
+            return run_within(deadline if asks else None, work, name="resolve_references")
         except DeadlineExceededError as error:
             reason = f"the model was too late for the reference ({error}); the rules' reading stands"
             elapsed_ms = (time.perf_counter() - began) * 1000
@@ -53,13 +53,18 @@ def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver
             return ask(antecedent, use_model=False)
 
     reference = resolve()
-    if len(reference.options) > 1:
-        reference = _settle(reference, state, context, resolve)
+    language = read_question(state.question).language
+    if len(reference.options) > 1 and context.clarify:
+        reference = replace(resolve(_chosen(reference, language)), options=())
+    elif len(reference.options) > 1:
+        first, *others = reference.options
+        note = f"ambiguous: took {first}; it could also be {', '.join(others)}"
+        reference = replace(reference, metadata={**reference.metadata, "note": note})
     update: Update = {
         "request_started": started,
         "reference": reference,
         "query": reference.standalone_query or state.question,
-        "language": read_question(state.question).language,
+        "language": language,
         "stances": stances,
     }
     if used := reference.metadata.get("llm_usage"):
@@ -75,17 +80,3 @@ def _chosen(reference: ResolvedReference, language: Language) -> str:
             return chosen_option(interrupt(payload), reference.options)
         except InvalidChoiceError as error:
             payload = asked | {"error": str(error), "question": f"{error}\n{asked['question']}"}
-
-
-def _settle(
-    reference: ResolvedReference,
-    state: QueryState,
-    context: Context,
-    resolve: Callable[[str], ResolvedReference],
-) -> ResolvedReference:
-    language = read_question(state.question).language
-    if context.clarify:
-        return replace(resolve(_chosen(reference, language)), options=())
-    others = ", ".join(reference.options[1:])
-    note = f"ambiguous: took {reference.options[0]}; it could also be {others}"
-    return replace(reference, metadata={**reference.metadata, "note": note})

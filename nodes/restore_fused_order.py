@@ -6,8 +6,7 @@ from langgraph.runtime import Runtime
 
 from theworld.questions import read_question
 from theworld.ranking.ontology_order import about_described_first
-from theworld.retrieval.channel import request_deadline
-from theworld.retrieval.notes import NoteSource, reading_deadline, with_mentions
+from theworld.retrieval.notes import NoteSource, with_mentions
 from theworld.settings import Settings
 from theworld.state import EVIDENCE_NOTES, Candidate, Context, Degradation, QueryState, Update, context_of
 
@@ -16,15 +15,9 @@ def in_fused_order(candidates: list[Candidate], limit: int) -> list[Candidate]:
     """Return candidates by fused rank, relevance being the fused score over the best one; no rerank score is kept."""
     ordered = sorted(candidates, key=lambda c: (c.fused_rank or len(candidates) + 1, c.note_id))[:limit]
     best = max((c.fused_score or 0.0 for c in ordered), default=0.0)
+    unranked = {"rerank_rank": None, "rerank_score": None}
     return [
-        c.model_copy(
-            update={
-                "rerank_rank": None,
-                "rerank_score": None,
-                "final_score": (c.fused_score or 0.0) / best if best else 0.0,
-            }
-        )
-        for c in ordered
+        c.model_copy(update=unranked | {"final_score": (c.fused_score or 0.0) / best if best else 0.0}) for c in ordered
     ]
 
 
@@ -34,12 +27,8 @@ def restore_fused_order(
     """Put the candidates back into fused order; the evidence is its top, notes about what is described first."""
     context = context_of(runtime)
     kept = in_fused_order(state.candidates, context.top_k or settings.retrieval.top_k)
-    within = reading_deadline(state, context, settings)
     noted: list[Degradation] = []
-    whole = request_deadline(state, context)
-    candidates = with_mentions(
-        kept, notes, stage="restore_fused_order", context=context, noted=noted, within=within, whole=whole
-    )
+    candidates = with_mentions(kept, notes, state, context, settings, stage="restore_fused_order", noted=noted)
     evidence = candidates
     if state.ontology is not None and state.ontology.described:
         question = read_question(state.query, state.language)

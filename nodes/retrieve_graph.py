@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import TypedDict
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -21,7 +19,6 @@ from theworld.retrieval.seeds import SEED_NOTES, query_entities, seed_entities, 
 from theworld.settings import RetrievalSettings
 from theworld.state import Channel, ChannelPlan, Context, Degradation, QueryState, Update
 from theworld.stores.protocols import DenseStore, GraphStore, SparseStore
-from theworld.text import Language
 from theworld.wikidata import EntriesByName
 
 STAGE = "retrieve_graph"
@@ -46,76 +43,45 @@ def retrieve_graph(
     The channels run side by side, so the seeds are looked up here; the query's vector comes from the shared cache. A
     server that cannot be reached gives no seeds, and the walk begins with what the others give.
     """
-    search = GraphSearch(state, graph, sparse, dense, embedder_of, names)
-    return search_channel("graph", state, runtime, settings, search)
 
+    def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
+        begun, noted, lists = time.perf_counter(), list[Degradation](), list[list[str]]()
+        question, known = read_question(state.query, state.language), partial(graph.entities, tenant=context.tenant)
+        wanted: dict[str, Any] = {"tenant": context.tenant, "filters": context.filters, "limit": SEED_NOTES}
 
-@dataclass(frozen=True, slots=True)
-class GraphSearch:
-    """The search of one question over the graph, with what it reads from."""
+        def without(channel: Channel) -> degrading:
+            reason = f"the walk begins without the {channel} channel's notes"
+            return degrading(STAGE, context, noted, reason, catching=EngineUnavailableError)
 
-    state: QueryState
-    graph: GraphStore
-    sparse: SparseStore
-    dense: DenseStore
-    embedder_of: EmbedderOf
-    names: EntriesByName | None
-
-    def __call__(self, plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
-        """Return the channel's list and the evidence paths of its first notes."""
-        begun, noted, tenant = time.perf_counter(), list[Degradation](), context.tenant
-        entities, notes = self._seeds(context, deadline, noted)
-        hits = self.graph.rank(
-            notes=notes,
+        with without("sparse"):
+            lists.append([hit.note_id for hit in sparse.search(question.keywords, **wanted)])
+        deadline.check()
+        entities, reason = None, "other names of what the question names are left out"
+        with degrading(STAGE, context, noted, reason, catching=StoreError):
+            entities = query_entities(question, known, names)
+        if entities is None:
+            entities = query_entities(question, known)
+        # Last, since the dense channel is computing the vector meanwhile.
+        with without("dense"):
+            near, _ = nearest(state.query, dense=dense, embedder_of=embedder_of, **wanted)
+            lists.append([hit.note_id for hit in near.hits])
+        deadline.check()
+        seeds = seed_notes(lists)
+        hits = graph.rank(
+            notes=seeds,
             entities=seed_entities(entities),
-            tenant=tenant,
+            tenant=context.tenant,
             filters=context.filters,
             limit=plan.top_k,
         )
         deadline.check()
         first = [hit.note_id for hit in hits[:PATHS_KEPT]]
-        language: Language = "zh" if self.state.language == "zh" else "en"
-        paths = word_paths(self.graph.paths(first, notes=list(notes), entities=list(entities), tenant=tenant), language)
-        ranking = [(hit.note_id, hit.score) for hit in hits]
-        note = f"seeds: {len(notes)} notes, entities: {', '.join(entities) or 'none'}"
+        paths = graph.paths(first, notes=list(seeds), entities=list(entities), tenant=context.tenant)
+        note = f"seeds: {len(seeds)} notes, entities: {', '.join(entities) or 'none'}"
         return {
-            **ranked("graph", ranking, begun, note),
-            "paths": paths,
+            **ranked("graph", [(hit.note_id, hit.score) for hit in hits], begun, note),
+            "paths": word_paths(paths, state.language),
             "degradations": noted,
         }
 
-    def _seeds(
-        self, context: Context, deadline: Deadline, noted: list[Degradation]
-    ) -> tuple[dict[str, int], dict[str, float]]:
-        """Return where the walk begins: entity key -> number of notes naming it, and note id -> weight."""
-        query, lists = self.state.query, list[list[str]]()
-        question = read_question(query, self.state.language)
-        wanted: SeedQuery = {"tenant": context.tenant, "filters": context.filters, "limit": SEED_NOTES}
-        with self._without("sparse", context, noted):
-            lists.append([hit.note_id for hit in self.sparse.search(question.keywords, **wanted)])
-        deadline.check()
-        entities = None
-        known = partial(self.graph.entities, tenant=context.tenant)
-        reason = "other names of what the question names are left out"
-        with degrading(STAGE, context, noted, reason, catching=StoreError):
-            entities = query_entities(question, known, self.names)
-        if entities is None:
-            entities = query_entities(question, known)
-        # Last, since the dense channel is computing the vector meanwhile.
-        with self._without("dense", context, noted):
-            near, _ = nearest(query, dense=self.dense, embedder_of=self.embedder_of, **wanted)
-            lists.append([hit.note_id for hit in near.hits])
-        deadline.check()
-        return entities, seed_notes(lists)
-
-    def _without(self, channel: Channel, context: Context, noted: list[Degradation]) -> degrading:
-        reason = f"the walk begins without the {channel} channel's notes"
-        return degrading(STAGE, context, noted, reason, catching=EngineUnavailableError)
-
-
-class SeedQuery(TypedDict):
-    """What the other channels are asked for."""
-
-    tenant: str
-    filters: Mapping[str, str | list[str]]
-    limit: int
+    return search_channel("graph", state, runtime, settings, search)

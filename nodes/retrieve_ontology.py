@@ -11,7 +11,6 @@ from theworld.retrieval.channel import ranked, search_channel
 from theworld.retrieval.ontology import OntologyChannel
 from theworld.settings import RetrievalSettings
 from theworld.state import ChannelPlan, Context, QueryState, Update
-from theworld.text import Language
 
 
 def retrieve_ontology(
@@ -24,8 +23,7 @@ def retrieve_ontology(
 
     def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
         begun = time.perf_counter()
-        language: Language = "zh" if state.language == "zh" else "en"
-        findings = ontology.ask(state.query, language, context, deadline, plan.top_k) if ontology is not None else None
+        findings = ontology.ask(state.query, state.language, context, deadline, plan.top_k) if ontology else None
         if findings is None:
             return ranked("ontology", [], begun, "nothing recognised")
         named = ", ".join(dict.fromkeys(match.label for match in findings.evidence.matches))

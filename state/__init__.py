@@ -3,8 +3,18 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from theworld.state.answer_scores import AnswerScores, EntityEvidence, EvidencePart
-from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement, Passage, Sureness
+from theworld.state.answers import (
+    Answer,
+    AnswerKind,
+    AnswerScores,
+    Citation,
+    EntityCandidate,
+    EntityEvidence,
+    EntityJudgement,
+    EvidencePart,
+    Passage,
+    Sureness,
+)
 from theworld.state.candidates import (
     EVIDENCE_NOTES,
     Candidate,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -31,16 +32,6 @@ MAX_QUESTION_CHARACTERS = 20_000
 def append(old: Sequence[T], new: Sequence[T]) -> list[T]:
     """Reducer: concatenate. The first node resets with langgraph's `Overwrite`."""
     return [*old, *new]
-
-
-def merge(old: dict[str, T], new: dict[str, T]) -> dict[str, T]:
-    """Reducer: union by key, the newer value wins."""
-    return {**old, **new}
-
-
-def add_usage(old: ModelUsage, new: ModelUsage) -> ModelUsage:
-    """Reducer: sum of model usage."""
-    return old + new
 
 
 class Context(BaseModel):
@@ -73,9 +64,7 @@ class Context(BaseModel):
     use_model: bool = Field(default=True, description="False forbids any language-model call")
     clarify: bool = Field(default=False, description="Ask back (interrupt) when a reference is ambiguous")
     strict: bool = Field(default=False, description="Raise instead of degrading")
-    language: str | None = Field(
-        default=None, pattern="^(zh|en)$", description="Answer language; default: the question's"
-    )
+    language: Literal["zh", "en"] | None = Field(default=None, description="Answer language; default: the question's")
     now: datetime | None = Field(default=None, description="The moment time words refer to; default: the clock")
 
 
@@ -117,7 +106,7 @@ class QueryState(BaseModel):
     query: str = Field(
         default="", description="The question as understood so far: references resolved, descriptions replaced by names"
     )
-    language: str = Field(default="en", description="Language of the question: `en` or `zh`")
+    language: Literal["en", "zh"] = Field(default="en", description="Language of the question")
     reference: ResolvedReference = Field(default_factory=ResolvedReference, description="What the question refers to")
     parts: list[str] = Field(default_factory=list, description="Sub-questions that need different ways, if any")
     route: RouteDecision = Field(default_factory=RouteDecision, description="The router's decision")
@@ -126,7 +115,7 @@ class QueryState(BaseModel):
     )
     request_started: float = Field(default=0.0, description="Process clock (perf_counter) when the question came in")
     retrieval_started: float = Field(default=0.0, description="Process clock (perf_counter) when retrieval began")
-    channel_results: Annotated[dict[str, ChannelResult], merge] = Field(
+    channel_results: Annotated[dict[str, ChannelResult], operator.or_] = Field(
         default_factory=dict, description="Ranked list of each channel that answered in time"
     )
     candidates: list[Candidate] = Field(default_factory=list, description="Candidates, best first")
@@ -147,7 +136,7 @@ class QueryState(BaseModel):
     result: Answer | None = Field(default=None, description="The answer, once there is one")
     stages: Annotated[list[StageTrace], append] = Field(default_factory=list, description="Trace of every node run")
     degradations: Annotated[list[Degradation], append] = Field(default_factory=list, description="Every fallback taken")
-    usage: Annotated[ModelUsage, add_usage] = Field(default_factory=ModelUsage, description="Language-model usage")
+    usage: Annotated[ModelUsage, operator.add] = Field(default_factory=ModelUsage, description="Language-model usage")
 
     @model_validator(mode="before")
     @classmethod
@@ -191,7 +180,7 @@ class Update(TypedDict, total=False):
     messages: Sequence[AnyMessage]
     stances: dict[str, dict[str, str]]
     query: str
-    language: str
+    language: Literal["en", "zh"]
     reference: ResolvedReference
     parts: list[str]
     route: RouteDecision

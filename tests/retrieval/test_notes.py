@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError
 from theworld.retrieval.notes import with_mentions as read_with_mentions
-from theworld.state import Candidate, Context, Degradation, Mention
+from theworld.settings import Settings
+from theworld.state import Candidate, Context, Degradation, Mention, QueryState
 from theworld.stores.records import StoredNote
 
 MENTION = Mention(surface="Ada", type="person", start=0, end=3, key="ada")
-SOON = Deadline.after(60_000)
 FOUND = [Candidate(note_id=f"{name}#0", document_id=name, text=f"Ada and {name}") for name in "abc"]
 
 
@@ -38,7 +37,7 @@ class Notes:
 def with_mentions(notes: Notes, **context: bool):
     noted: list[Degradation] = []
     kept = read_with_mentions(
-        FOUND, notes, stage="rerank_candidates", context=Context(**context), noted=noted, within=SOON
+        FOUND, notes, QueryState(), Context(**context), Settings(), stage="rerank_candidates", noted=noted
     )
     return kept, noted
 

@@ -21,7 +21,6 @@ CHAIN = path("m#0", "Metropolis", "mentions", "Lang", "title_of", "Fritz Lang")
 def test_in_both_languages() -> None:
     assert word_path(CHAIN.steps, "en") == "Metropolis —mentions→ Lang —is the title of→ Fritz Lang"
     assert word_path(CHAIN.steps, "zh") == "Metropolis —提到→ Lang —是其标题→ Fritz Lang"
-    assert word_path((), "en") == ""
 
 
 def test_a_relation_without_words_is_shown_by_name() -> None:

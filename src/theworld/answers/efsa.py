@@ -184,8 +184,6 @@ def efsa_answer_with_fallback(
     **beyond: Any,
 ) -> tuple[str | None, list[int | str]]:
     """Return what `efsa_answer` returns; (None, []) tells the caller to fall back to another kind of answer."""
-    if candidates is None:
-        return None, []
     return efsa_answer(candidates, query, bridge_entity, path_entities, topN, **beyond)
 
 

@@ -106,12 +106,24 @@ def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int, *, logits: b
     """
     if isinstance(candidates, (str, bytes, Mapping)) or not isinstance(candidates, Sequence):
         raise wrong("candidates", "a list of dicts", candidates, "efsa_answer")
-    kept = list(candidates[: max(limit, 0)])
-    scores = [_number(note, "final_score", index, 0.0) for index, note in enumerate(kept)]
-    return [
-        _note_of(note, index, (1 + math.tanh(score / 2)) / 2 if logits else score)
-        for index, (note, score) in enumerate(zip(kept, scores, strict=True))
-    ]
+    notes = []
+    for index, note in enumerate(candidates[:limit]):
+        where = f"candidates[{index}]"
+        entities, document = entity_names(note, where), note.get("doc_id")
+        given = {name: note.get(name) for name in ("final_score", "hop_no")}
+        numbers = {name: finite(value, name, where) for name, value in given.items() if value is not None}
+        score = numbers.get("final_score", 0.0)
+        notes.append(
+            EvidenceNote(
+                entities=entities,
+                score=(1 + math.tanh(score / 2)) / 2 if logits else score,
+                hop=max(int(numbers.get("hop_no", 1)), 1),
+                document=f"\0{index}" if document is None else str(document),
+                paragraphs=_paragraphs(note.get("paragraph_idxs"), where),
+                text=note_text(note),
+            )
+        )
+    return notes
 
 
 def entity_names(note: Mapping[str, Any], where: str = "note") -> dict[str, str]:
@@ -133,27 +145,6 @@ def note_text(note: Mapping[str, Any]) -> str:
     """Return title and content (or `text`) in one string."""
     parts = [note.get("title"), note.get("content") or note.get("text")]
     return "\n".join(str.__str__(part) for part in parts if isinstance(part, str))
-
-
-def _note_of(note: Mapping[str, Any], index: int, score: float) -> EvidenceNote:
-    where = f"candidates[{index}]"
-    document = note.get("doc_id")
-    return EvidenceNote(
-        entities=entity_names(note, where),
-        score=score,
-        hop=max(int(_number(note, "hop_no", index, 1.0)), 1),
-        document=f"\0{index}" if document is None else str(document),
-        paragraphs=_paragraphs(note.get("paragraph_idxs"), where),
-        text=note_text(note),
-    )
-
-
-def _number(note: Mapping[str, Any], name: str, index: int, default: float) -> float:
-    where = f"candidates[{index}]"
-    if not isinstance(note, Mapping):
-        raise wrong("note", "a dict", note, where)
-    value = note.get(name)
-    return default if value is None else finite(value, name, where)
 
 
 def _paragraphs(value: Any, where: str) -> tuple[int | str, ...]:

@@ -6,10 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 
-import yaml
-
+from theworld.data_files import load_table
 from theworld.text import fold, split_sentences
 from theworld.text.dates import DateSpan, find_dates
 from theworld.text.folding import simplified
@@ -49,10 +47,8 @@ class Lifespan:
 
 @cache
 def _country_words() -> tuple[re.Pattern[str], Mapping[str, str]]:
-    file = resources.files("theworld.answers").joinpath("countries.yaml")
-    names: dict[str, str] = {}
-    for country, words in yaml.safe_load(file.read_text(encoding="utf-8")).items():
-        names.update({fold(word): country for word in (country, *words)})
+    table = load_table("theworld.answers", "countries.yaml")
+    names = {fold(word): country for country, words in table.items() for word in (country, *words)}
     ordered = sorted(names, key=len, reverse=True)
     latin = "|".join(re.escape(name) for name in ordered if ord(name[0]) < 0x2E80)
     chinese = "|".join(re.escape(name) for name in ordered if ord(name[0]) >= 0x2E80)

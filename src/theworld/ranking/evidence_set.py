@@ -6,7 +6,6 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from theworld.ranking.pointwise import distinct
 from theworld.ranking.second_hop import SecondHop, Space, joined_by, rest_of
 from theworld.state import Candidate, ScoreScale
 from theworld.stores.products import inner_products
-from theworld.stores.protocols import DenseStore, GraphStore
+from theworld.stores.protocols import DenseStore, GraphStore, Link
 from theworld.stores.token_codes import best_cosines
 from theworld.text.tokens import token_set
 
@@ -169,7 +168,7 @@ class EvidenceSetReranker:
         hop = SecondHop(
             question,
             texts,
-            joined_by([(link.source, link.target, link.via) for link in links]),
+            joined_by([(source, target, link.via) for source, target, link in links]),
             [self._space(space, kind, candidates, tenant) for space, kind in sorted(scores.items()) if space],
             deadline,
         )
@@ -185,9 +184,11 @@ class EvidenceSetReranker:
         late = replace(complete, outcome="partial", reason="no time for a second hop")
         return late if hop.out_of_time else complete
 
-    def _columns(self, question: Question, candidates: Sequence[Candidate], scores: dict[str, Scores]) -> list[_Column]:
-        """Return the query units of every kind side by side, with what they weigh."""
-        columns, start = [], 0
+    def _columns(
+        self, question: Question, candidates: Sequence[Candidate], scores: dict[str, Scores]
+    ) -> list[tuple[Scores, Floats]]:
+        """Return the query units of every kind, with what they weigh."""
+        columns = []
         both = _with_tokens(scores) & (scores[""].rows.keys() if "" in scores else set())
         for space in sorted(scores):
             kind = scores[space]
@@ -196,11 +197,10 @@ class EvidenceSetReranker:
             if 2 * len(both & kind.rows.keys()) > len(kind.rows):
                 here /= 2.0  # its notes have units of another kind too, which count the other half
             importance = (importance_of(kind.idf, self._weights.idf_power) * here).astype(np.float32)
-            columns.append(_Column(start, kind, importance))
-            start += len(kind.idf)
+            columns.append((kind, importance))
         if asked := len(question.identifiers):
             near = Scores(rows=dict(enumerate(identifier_cover(question, candidates))))
-            columns.append(_Column(start, near, np.full(asked, IDENTIFIERS / asked, dtype=np.float32)))
+            columns.append((near, np.full(asked, IDENTIFIERS / asked, dtype=np.float32)))
         return columns
 
     def _space(self, space: str, kind: Scores, candidates: Sequence[Candidate], tenant: str) -> Space:
@@ -227,56 +227,40 @@ class EvidenceSetReranker:
 
         return Space(embedder.embed_query, similarities, kind.rows.keys())
 
-    def _links(self, question: Question, candidates: Sequence[Candidate], tenant: str) -> list[_NoteLink]:
-        """Return the links among the candidates, but no title links over what the question itself names."""
+    def _links(self, question: Question, candidates: Sequence[Candidate], tenant: str) -> list[tuple[int, int, Link]]:
+        """Return the links among the candidates with their places, none over a title that the question itself names."""
         position = {candidate.note_id: i for i, candidate in enumerate(candidates)}
         links = self._graph.links(list(position), tenant=tenant)
         asked = {via: names_title(question, via) for via in {link.via for link in links if link.titled}}
         return [
-            _NoteLink(position[link.source], position[link.target], link.via, link.weight, link.titled)
+            (position[link.source], position[link.target], link)
             for link in links
             if not (link.titled and asked[link.via])
         ]
 
 
-class _Column(NamedTuple):
-    """The query units of one kind among those of all kinds."""
-
-    start: int
-    scores: Scores
-    importance: Floats
-
-
-class _NoteLink(NamedTuple):
-    """A link between two candidates, by their places."""
-
-    source: int
-    target: int
-    via: str
-    weight: float
-    titled: bool
-
-
 def _assemble(
     question: Question,
     candidates: Sequence[Candidate],
-    columns: Sequence[_Column],
-    links: Sequence[_NoteLink],
+    columns: Sequence[tuple[Scores, Floats]],
+    links: Sequence[tuple[int, int, Link]],
     share: float,
 ) -> CoverInput:
     n, linked = len(candidates), _linked(share)
-    units = np.concatenate([column.importance for column in columns]) if columns else np.zeros(0, dtype=np.float32)
+    units = np.concatenate([np.zeros(0, dtype=np.float32), *(importance for _, importance in columns)])
     similarity, prior = np.zeros((n, len(units)), dtype=np.float32), np.zeros(n, dtype=np.float32)
-    for column in columns:
-        for i, row in column.scores.rows.items():
-            similarity[i, column.start : column.start + len(row)] = row
-            prior[i] = column.scores.pooled.get(i, 0.0)
+    start = 0
+    for kind, importance in columns:
+        for i, row in kind.rows.items():
+            similarity[i, start : start + len(row)] = row
+            prior[i] = kind.pooled.get(i, 0.0)
+        start += len(importance)
     titled, shared = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
-    for i, j, _via, weight, is_titled in links:
-        if is_titled:
-            titled[i, j] = max(titled[i, j], linked * weight)
+    for i, j, link in links:
+        if link.titled:
+            titled[i, j] = max(titled[i, j], linked * link.weight)
         else:
-            shared[i, j] = shared[j, i] = max(shared[i, j], linked * weight)
+            shared[i, j] = shared[j, i] = max(shared[i, j], linked * link.weight)
     return CoverInput(
         similarity,
         units,

@@ -126,13 +126,16 @@ def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int, follow: F
     similarity = coverage_of(given.similarity, weights.similarity_floor)
     importance = given.importance
     base = weights.prior * given.prior + weights.walk * given.walk + weights.named * given.named
-    alone = inner_products(similarity, importance) + base
+    adds = inner_products(similarity, importance)
+    alone = adds + base
     standing = base + weights.agreement * given.agreement
     late = weights.late_order * (LATE_DECAY + 1) / (LATE_DECAY + np.arange(1, n + 1, dtype=np.float32))
-    bonds = _bonds(given, weights)
-    most = 1.0 + weights.prior + weights.walk + weights.named + _strongest(weights)
+    # What a choice of the row's note adds to the column's, (n, n).
+    titles = np.maximum(weights.title_link * given.title_links, weights.title_back * given.title_links.T)
+    bonds = np.maximum(titles, weights.shared_link * given.shared_links)
+    strongest = max(weights.title_link, weights.title_back, weights.shared_link)
+    most = 1.0 + weights.prior + weights.walk + weights.named + strongest
     covered = np.zeros(similarity.shape[1], dtype=np.float32)
-    adds = inner_products(similarity, importance)
     link, lift = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
     left = np.ones(n, dtype=bool)
     choices: list[Choice] = []
@@ -154,14 +157,3 @@ def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int, follow: F
             now = np.where(left, adds + standing + link + lift, -np.inf)
             lift = np.maximum(lift, weights.second_hop * follow(index, now) / fade)
     return choices
-
-
-def _bonds(given: CoverInput, weights: CoverWeights) -> Floats:
-    """Return the bonus that a choice of the row's note gives to the column's, (n, n)."""
-    titles = np.maximum(weights.title_link * given.title_links, weights.title_back * given.title_links.T)
-    bonds: Floats = np.maximum(titles, weights.shared_link * given.shared_links)
-    return bonds
-
-
-def _strongest(weights: CoverWeights) -> float:
-    return max(weights.title_link, weights.title_back, weights.shared_link)

@@ -14,7 +14,7 @@ from theworld.deadline import Deadline, DeadlineExceededError
 from theworld.models.cross_encoder_model import CrossEncoder
 from theworld.ranking.contract import Outcome, Ranked, Reranking
 from theworld.state import Candidate, ScoreScale
-from theworld.stores.protocols import GraphStore, Link
+from theworld.stores.protocols import GraphStore
 from theworld.text import entity_key, fold, split_sentences
 
 Score = Callable[[Sequence[str]], Sequence[float]]
@@ -28,7 +28,10 @@ def sigmoid(logit: float) -> float:
 
 def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return each note once, where it stood first."""
-    return list({candidate.note_id: candidate for candidate in reversed(candidates)}.values())[::-1]
+    first: dict[str, Candidate] = {}
+    for candidate in candidates:
+        first.setdefault(candidate.note_id, candidate)
+    return list(first.values())
 
 
 def rerank_in_batches(
@@ -97,9 +100,12 @@ LONGEST_BRIDGE = {"en": 600, "zh": 250}
 
 def evidence_texts(candidates: Sequence[Candidate], graph: GraphStore, tenant: str) -> list[str]:
     """Return for each candidate its title and text, with its bridge note before it when it has one."""
-    if not any(_is_bridged(c) for c in candidates):
+    if not any(map(_is_bridged, candidates)):
         return [passage(c) for c in candidates]
-    linked = _linked_over(graph.links([c.note_id for c in candidates], tenant=tenant))
+    linked: LinkedOver = {}
+    for link in graph.links([c.note_id for c in candidates], tenant=tenant):
+        for here, there in ((link.source, link.target), (link.target, link.source)):
+            linked.setdefault((here, entity_key(link.via)), set()).add(there)
     return [_with_bridge(c, bridge_of(c, candidates, linked)) if _is_bridged(c) else passage(c) for c in candidates]
 
 
@@ -123,15 +129,6 @@ def bridge_of(candidate: Candidate, candidates: Sequence[Candidate], linked: Lin
 
 def _is_bridged(candidate: Candidate) -> bool:
     return candidate.hop > 1 and bool(candidate.bridge)
-
-
-def _linked_over(links: Sequence[Link]) -> LinkedOver:
-    keys = {via: entity_key(via) for via in {link.via for link in links}}
-    linked: LinkedOver = {}
-    for link in links:
-        for here, there in ((link.source, link.target), (link.target, link.source)):
-            linked.setdefault((here, keys[link.via]), set()).add(there)
-    return linked
 
 
 def _with_bridge(candidate: Candidate, bridge: Candidate | None) -> str:

@@ -71,29 +71,22 @@ class RerankProtocol:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(str(part) for part in first["loc"])
-            raise BrokenReplyError(f"unusable reply: {where}: {first['msg']}: {_excerpt(reply)}") from error
+            excerpt = repr(reply[:_EXCERPT].decode("utf-8", "replace"))
+            raise BrokenReplyError(f"unusable reply: {where}: {first['msg']}: {excerpt}") from error
         by_index = {result.index: result.score for result in results}
         if sorted(by_index) != list(range(expected)) or len(results) != expected:
             raise BrokenReplyError(f"{len(results)} scores, not one for each of {expected} texts")
         return [by_index[index] for index in range(expected)]
 
 
-def _excerpt(reply: bytes) -> str:
-    return repr(reply[:_EXCERPT].decode("utf-8", "replace"))
-
-
-def status_reason(status: int, reply: bytes) -> str:
-    """Return in words what a refusal says."""
-    hints = {
-        401: "; check rerank.api_key",
-        403: "; check rerank.api_key",
-        404: "; check rerank.base_url and rerank.model",
-    }
-    hints |= {413: "; lower rerank.batch_size", 422: "; check rerank.protocol, or lower rerank.batch_size"}
-    said = " ".join(reply[:_EXCERPT].decode("utf-8", "replace").split())
-    return f"HTTP {status}: {said}{hints.get(status, '')}"
-
-
+_HINTS = {
+    401: "; check rerank.api_key",
+    403: "; check rerank.api_key",
+    404: "; check rerank.base_url and rerank.model",
+    413: "; lower rerank.batch_size",
+    422: "; check rerank.protocol, or lower rerank.batch_size",
+}
+"""What may help against a status."""
 BATCH = 32
 """Texts in one request: what TEI takes at most as it comes."""
 ATTEMPTS = 3
@@ -108,7 +101,8 @@ class RefusedError(Exception):
     """The server answered with a status that is no success."""
 
     def __init__(self, response: httpx.Response, reply: bytes) -> None:
-        super().__init__(status_reason(response.status_code, reply))
+        said = " ".join(reply[:_EXCERPT].decode("utf-8", "replace").split())
+        super().__init__(f"HTTP {response.status_code}: {said}{_HINTS.get(response.status_code, '')}")
         self.response = response
 
 
@@ -181,7 +175,8 @@ class RemoteReranker:
     async def _post(self, body: dict[str, object]) -> bytes:
         if self._client is None:
             # No limit of the client's own: the deadline cancels the whole call, whatever it waits for.
-            self._client = httpx.AsyncClient(timeout=None, headers=self._headers())  # noqa: S113
+            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+            self._client = httpx.AsyncClient(timeout=None, headers=headers)  # noqa: S113
         async with self._client.stream("POST", self._protocol.url, json=body) as response:
             reply = bytearray()
             async for chunk in response.aiter_bytes():
@@ -191,9 +186,6 @@ class RemoteReranker:
             if not response.is_success:
                 raise RefusedError(response, bytes(reply))
             return bytes(reply)
-
-    def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
     def _masked(self, text: str) -> str:
         return text.replace(self._key, "***") if len(self._key) >= _SHORTEST_KEY else text

@@ -20,15 +20,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theworld.deadline import Deadline
 from theworld.models.protocols import Embedded
 from theworld.questions import Question
+from theworld.ranking.greedy_cover import Floats
 from theworld.state import StageTrace
 from theworld.text.tokens import function_words, token_set
-
-Floats = NDArray[np.float32]
 
 NAMES = 3
 """Names asked after a choice: one costs an embedding (4 to 7 ms); ten bring no more recall than three."""

@@ -21,8 +21,6 @@ _RELATIONS = {
 
 def word_path(steps: Sequence[PathStep], language: Language) -> str:
     """Return `A —mentions→ X —is the title of→ B`; unknown relations are shown by name."""
-    if not steps:
-        return ""
     words = [steps[0].source]
     for step in steps:
         relation = _RELATIONS.get(step.relation, {}).get(language, f"—{step.relation}→")

@@ -7,12 +7,13 @@ reranking drops are never read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.degrading import degrading
 from theworld.errors import StoreError
-from theworld.retrieval.channel import retrieval_deadline
+from theworld.retrieval.channel import request_deadline, retrieval_deadline
 from theworld.settings import Settings
 from theworld.state import Candidate, Context, Degradation, QueryState
 from theworld.stores.records import StoredNote
@@ -73,11 +74,8 @@ def read_notes(
         return f"the {what} cannot be read, {kept} of {len(ids)} are in memory: {error}"
 
     with degrading(stage, context, noted, reason, catching=(StoreError, DeadlineExceededError)):
-        if whole is None:
-            return notes.notes(ids, tenant=tenant, mentions=mentions, within=within)
-        return run_within(
-            whole, lambda: notes.notes(ids, tenant=tenant, mentions=mentions, within=within), name="read notes"
-        )
+        read = partial(notes.notes, ids, tenant=tenant, mentions=mentions, within=within)
+        return run_within(whole, read, name="read notes")
     return notes.remembered(ids, tenant=tenant, mentions=mentions)
 
 
@@ -89,24 +87,19 @@ def candidate_of(note: StoredNote, **found: Any) -> Candidate:
 def with_mentions(
     candidates: Sequence[Candidate],
     notes: NoteSource,
+    state: QueryState,
+    context: Context,
+    settings: Settings,
     *,
     stage: str,
-    context: Context,
     noted: list[Degradation],
-    within: Deadline,
-    whole: Deadline | None = None,
 ) -> list[Candidate]:
-    """Return the candidates with their mentions, as far as they can be read (see `read_notes`).
+    """Return the candidates with their mentions, as far as they can be read in what is left (see `read_notes`).
 
     Mentions have offsets: a note whose text has changed since it was found gets none.
     """
     ids = [candidate.note_id for candidate in candidates]
+    within, whole = reading_deadline(state, context, settings), request_deadline(state, context)
     read = read_notes(ids, notes, stage=stage, context=context, noted=noted, within=within, whole=whole)
-    by_id = {note.id: note for note in read}
-    return [_with(candidate, by_id.get(candidate.note_id)) for candidate in candidates]
-
-
-def _with(candidate: Candidate, note: StoredNote | None) -> Candidate:
-    if note is None or note.text != candidate.text:
-        return candidate
-    return candidate.model_copy(update={"mentions": note.mentions})
+    mentions = {(note.id, note.text): note.mentions for note in read}
+    return [c.model_copy(update={"mentions": mentions.get((c.note_id, c.text), c.mentions)}) for c in candidates]

@@ -75,11 +75,11 @@ ENTITY_WEIGHT = 2.0
 """Weight of an entity named by one note, against 1 for the first note of a list."""
 
 
-def seed_notes(lists: Sequence[Sequence[str]], depth: int = SEED_NOTES) -> dict[str, float]:
+def seed_notes(lists: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return note id -> weight, 1/rank summed over the lists."""
     weights: dict[str, float] = {}
     for ranking in lists:
-        for rank, note_id in enumerate(ranking[:depth], start=1):
+        for rank, note_id in enumerate(ranking, start=1):
             weights[note_id] = weights.get(note_id, 0.0) + 1.0 / rank
     return weights
 
