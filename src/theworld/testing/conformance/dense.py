@@ -9,8 +9,10 @@ import pytest
 
 from theworld.errors import ModelMismatchError
 from theworld.stores.protocols import DenseStore
+from theworld.stores.records import Filters
 from theworld.testing.conformance.documents import (
     ALIKE_METADATA,
+    NONE,
     TENANT,
     ProjectionConformance,
     embedded,
@@ -39,11 +41,9 @@ class DenseConformance(ProjectionConformance[DenseStore]):
         return store
 
     @staticmethod
-    def found(
-        store: DenseStore, *, space: str = "en", tenant: str = TENANT, limit: int = 9, **filters: str
-    ) -> list[str]:
+    def found(store: DenseStore, filters: Filters = NONE, *, tenant: str = TENANT, limit: int = 9) -> list[str]:
         """Return the ids of the notes nearest to EAST."""
-        return [hit.note_id for hit in store.search(space, EAST, tenant=tenant, filters=filters, limit=limit).hits]
+        return [hit.note_id for hit in store.search("en", EAST, tenant=tenant, filters=filters, limit=limit).hits]
 
     def test_nearest_first_by_cosine(self, filled: DenseStore) -> None:
         result = filled.search("en", EAST * 5, tenant=TENANT, filters={}, limit=9)
@@ -59,22 +59,18 @@ class DenseConformance(ProjectionConformance[DenseStore]):
         assert [result.mean, result.deviation] == pytest.approx([-0.5, 0.5], abs=1e-5)
 
     def test_filters_come_before_the_limit(self, filled: DenseStore) -> None:
-        assert self.found(filled, limit=1, **{"in": "y"}) == ["b#0"]
-        assert filled.search("en", EAST, tenant=TENANT, filters={"in": ["z"]}, limit=9).hits == []
-        assert filled.search("en", EAST, tenant=TENANT, filters={"in": []}, limit=9).hits == []
+        assert self.found(filled, {"in": "y"}, limit=1) == ["b#0"]
+        assert self.found(filled, {"in": ["z"]}) == self.found(filled, {"in": []}) == []
 
     def test_chosen_documents_are_searched_alone(self, filled: DenseStore) -> None:
-        assert self.found(filled, limit=1, document_id="b") == ["b#0"]
-        one_of = {"document_id": ["c", "b", "unknown"]}
-        hits = filled.search("en", EAST, tenant=TENANT, filters=one_of, limit=9).hits
-        assert [hit.note_id for hit in hits] == ["b#0", "c#0"]
+        assert self.found(filled, {"document_id": "b"}, limit=1) == ["b#0"]
+        assert self.found(filled, {"document_id": ["c", "b", "unknown"]}) == ["b#0", "c#0"]
 
     def test_a_key_with_an_equals_sign_is_a_key_of_its_own(self, store: DenseStore) -> None:
         vectors = {"en": embedded(1, 0, 0)}
         feed(store, *(put(f"n{i}#0", "x", metadata=one, vectors=vectors) for i, one in enumerate(ALIKE_METADATA)))
         for i, one in enumerate(ALIKE_METADATA):
-            found = store.search("en", EAST, tenant=TENANT, filters=one, limit=9).hits
-            assert [hit.note_id for hit in found] == [f"n{i}#0"]
+            assert self.found(store, one) == [f"n{i}#0"]
 
     def test_spaces_are_apart(self, filled: DenseStore) -> None:
         assert filled.spaces(TENANT) == {"en": 3, "zh": 1}
@@ -95,8 +91,7 @@ class DenseConformance(ProjectionConformance[DenseStore]):
         assert [(hit.note_id, hit.score) for hit in found] == [("a#0", 1.0), ("e#0", 0.0)]
         with pytest.raises(ModelMismatchError, match="2"):
             filled.search("en", EAST, tenant=TENANT, filters={}, limit=9)
-        replaced = [put(f"{name}#0", "x", vectors={"en": embedded(1, 0, 0)}) for name in "ae"]
-        feed(filled, *replaced)
+        feed(filled, *(put(f"{name}#0", "x", vectors={"en": embedded(1, 0, 0)}) for name in "ae"))
         assert self.found(filled) == ["a#0", "e#0"]
 
     def test_ties_are_ordered_by_note_id(self, store: DenseStore) -> None:

@@ -11,11 +11,13 @@ import pytest
 from theworld.models.protocols import Embedded, TokenVectors
 from theworld.state import Mention
 from theworld.stores.protocols import NoteChange, Projection
-from theworld.stores.records import NoteRecord
+from theworld.stores.records import Filters, NoteRecord
 from theworld.stores.token_codes import encode_tokens
 from theworld.text import detect_language, entity_key
 
 TENANT = "default"
+NONE: Filters = {}
+"""Filters that everything passes."""
 P = TypeVar("P", bound=Projection)
 
 

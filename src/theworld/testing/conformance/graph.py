@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from theworld.stores.protocols import GraphStore
-from theworld.testing.conformance.documents import ALIKE_METADATA, TENANT, ProjectionConformance, feed, gone, put
+from theworld.stores.records import Filters
+from theworld.testing.conformance.documents import ALIKE_METADATA, NONE, TENANT, ProjectionConformance, feed, gone, put
 
 NOTES = [
     put("film#0", title="Inception", names=["Christopher Nolan", "Leonardo DiCaprio"], metadata={"kind": "film"}),
@@ -32,19 +35,14 @@ class GraphConformance(ProjectionConformance[GraphStore]):
     def ranked(
         store: GraphStore,
         *notes: str,
-        entities: tuple[str, ...] = (),
+        entities: Sequence[str] = (),
+        filters: Filters = NONE,
         tenant: str = TENANT,
         limit: int = 9,
-        **filters: str,
     ) -> list[str]:
         """Return the ids of the notes ranked from equal seeds."""
-        hits = store.rank(
-            notes=dict.fromkeys(notes, 1.0),
-            entities=dict.fromkeys(entities, 1.0),
-            tenant=tenant,
-            filters=filters,
-            limit=limit,
-        )
+        seeds, named = dict.fromkeys(notes, 1.0), dict.fromkeys(entities, 1.0)
+        hits = store.rank(notes=seeds, entities=named, tenant=tenant, filters=filters, limit=limit)
         return [hit.note_id for hit in hits]
 
     def test_entities_count_notes_that_mention_or_are_titled(self, filled: GraphStore) -> None:
@@ -90,24 +88,22 @@ class GraphConformance(ProjectionConformance[GraphStore]):
         assert filled.rank(notes=worthless, entities={}, tenant=TENANT, filters={}, limit=9) == []
 
     def test_filters_come_before_the_limit_but_after_the_walk(self, filled: GraphStore) -> None:
-        assert self.ranked(filled, "film#0", kind="place", limit=1) == ["london#0"]
-        assert self.ranked(filled, "film#0", kind="none") == []
+        assert self.ranked(filled, "film#0", filters={"kind": "place"}, limit=1) == ["london#0"]
+        assert self.ranked(filled, "film#0", filters={"kind": "none"}) == []
 
     def test_chosen_documents_are_ranked_alone(self, filled: GraphStore) -> None:
-        assert self.ranked(filled, "film#0", document_id="london", limit=1) == ["london#0"]
-        one_of = {"document_id": ["london", "ship", "lu"]}
-        hits = filled.rank(notes={"film#0": 1.0}, entities={}, tenant=TENANT, filters=one_of, limit=9)
-        assert {hit.note_id for hit in hits} == {"london#0", "ship#0"}
+        assert self.ranked(filled, "film#0", filters={"document_id": "london"}, limit=1) == ["london#0"]
+        one_of: Filters = {"document_id": ["london", "ship", "lu"]}
+        assert set(self.ranked(filled, "film#0", filters=one_of)) == {"london#0", "ship#0"}
 
     def test_a_document_is_known_by_its_id_whatever_its_metadata_say(self, store: GraphStore) -> None:
         feed(store, put("a#0", names=["Ann Bee"]), put("b#0", names=["Ann Bee"], metadata={"document_id": "a"}))
-        assert self.ranked(store, "a#0", "b#0", document_id="a") == ["a#0"]
+        assert self.ranked(store, "a#0", "b#0", filters={"document_id": "a"}) == ["a#0"]
 
     def test_a_key_with_an_equals_sign_is_a_key_of_its_own(self, store: GraphStore) -> None:
         feed(store, *(put(f"n{i}#0", metadata=one, names=["Ann Bee"]) for i, one in enumerate(ALIKE_METADATA)))
         for i, one in enumerate(ALIKE_METADATA):
-            found = store.rank(notes={"n0#0": 1.0}, entities={}, tenant=TENANT, filters=one, limit=9)
-            assert [hit.note_id for hit in found] == [f"n{i}#0"]
+            assert self.ranked(store, "n0#0", filters=one) == [f"n{i}#0"]
 
     def test_links_put_titles_first_and_each_pair_once_per_entity(self, filled: GraphStore) -> None:
         links = filled.links(["ship#0", "film#0", "nolan#0", "alone#0", "nope#0", "film#0"], tenant=TENANT)
