@@ -12,7 +12,17 @@ from theworld.ranking.graph_share import channel_weights
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import NoteSource, candidate_of, read_notes, reading_deadline
 from theworld.settings import Settings
-from theworld.state import EVIDENCE_NOTES, Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
+from theworld.state import (
+    EVIDENCE_NOTES,
+    Candidate,
+    Context,
+    Degradation,
+    EvidencePath,
+    OntologyEvidence,
+    QueryState,
+    Update,
+    context_of,
+)
 from theworld.stores.records import StoredNote
 
 _READ_SHARE = 0.5
@@ -44,7 +54,8 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
     context, method = context_of(runtime), settings.retrieval.fusion.method
     rankings: dict[str, Ranking] = {channel: result.hits for channel, result in state.channel_results.items()}
     planned: dict[str, float] = {channel: plan.weight for channel, plan in state.route.channels.items()}
-    weights = channel_weights(planned, rankings, state.ontology.recognised if state.ontology else 0.0)
+    ontology = state.ontology or OntologyEvidence()
+    weights = channel_weights(planned, rankings, ontology.recognised)
     depths = {"graph": settings.retrieval.graph_depth} if len(rankings) > 1 else {}
     noted: list[Degradation] = []
     fused = fuse_by(method, rankings, weights, depths)
@@ -52,7 +63,7 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
     pool = settings.rerank.pool if state.route.rerank else 0
     fused = fused[: max(pool, context.top_k or settings.retrieval.top_k)]
     best = fused[0].score if fused else 0.0
-    paths = {path.note_id: path for path in (*(state.ontology.note_paths if state.ontology else ()), *state.paths)}
+    paths = {path.note_id: path for path in (*ontology.note_paths, *state.paths)}
     ids = [f.note_id for f in fused]
     within = reading_deadline(state, context, settings, _READ_SHARE if state.route.rerank else 1.0)
     whole = request_deadline(state, context)
@@ -60,15 +71,14 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         ids, notes, stage="fuse_candidates", context=context, noted=noted, within=within, whole=whole, mentions=False
     )
     stored = {note.id: note for note in read}
-    unknown = [f for f in fused if f.note_id not in stored]
+    known, unknown = [f for f in fused if f.note_id in stored], [f for f in fused if f.note_id not in stored]
     if unknown and not noted:
         channels = ", ".join(sorted({name for f in unknown for name in f.channels}))
         reason = f"the store has no {len(unknown)} of {len(fused)} found by {channels}, or has them no more"
         with degrading("fuse_candidates", context, noted, "notes are left out"):
             raise LookupError(reason)
     candidates = [
-        to_candidate(stored[f.note_id], f, rank, best, paths.get(f.note_id))
-        for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)
+        to_candidate(stored[f.note_id], f, rank, best, paths.get(f.note_id)) for rank, f in enumerate(known, start=1)
     ]
     evidence = candidates[:EVIDENCE_NOTES]
     return {"candidates": candidates, "evidence": evidence, "paths": [*paths.values()], "degradations": noted}

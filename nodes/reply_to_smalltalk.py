@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from theworld.questions import read_question
 from theworld.state import Answer, Context, QueryState, Update, context_of
+from theworld.text import Language
 
 _THANKS = re.compile(r"\b(?:thanks|thank you|thx|cheers)\b|谢谢|多谢|感谢|辛苦", re.IGNORECASE)
 _FAREWELL = re.compile(r"\b(?:bye|goodbye|good night|see you|farewell)\b|再见|拜拜|回头见|明天见|晚安", re.IGNORECASE)
@@ -21,17 +22,15 @@ _OFFERS = {
 }
 
 
-def small_talk_reply(question: str, language: str) -> str:
-    """Return the reply to a greeting, thanks or a farewell, in English unless the language is `zh`."""
+def small_talk_reply(question: str, language: Language) -> str:
+    """Return the reply to a greeting, thanks or a farewell."""
     folded = read_question(question).folded
     kind = "farewell" if _FAREWELL.search(folded) else "thanks" if _THANKS.search(folded) else "greeting"
-    known = "zh" if language == "zh" else "en"
-    opening = _OPENINGS[known][kind]
-    return opening if kind == "farewell" else f"{opening}{' ' if known == 'en' else ''}{_OFFERS[known]}"
+    opening = _OPENINGS[language][kind]
+    return opening if kind == "farewell" else f"{opening}{' ' if language == 'en' else ''}{_OFFERS[language]}"
 
 
 def reply_to_smalltalk(state: QueryState, runtime: Runtime[Context]) -> Update:
     """Set `result` to a fixed reply of kind `none`: nothing was searched and nothing is claimed."""
-    language = context_of(runtime).language or state.language
-    text = small_talk_reply(state.question, language)
+    text = small_talk_reply(state.question, context_of(runtime).language or state.language)
     return {"result": Answer(text=text, reason="small talk: nothing was searched")}

@@ -57,7 +57,7 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: N
     Where nothing was found because there is nothing yet, it says so.
     """
     context = context_of(runtime)
-    words = _TEXTS.get(context.language or state.language, _TEXTS["en"])
+    words = _TEXTS[context.language or state.language]
     noted: list[Degradation] = []
     empty = False
     reason = "the ledger cannot say whether it holds any notes"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from theworld.state import Answer, Passage
+from theworld.text import Language
 
 GOES_ON = "\n…"
 """After a passage that is cut."""
@@ -26,9 +27,9 @@ _WORDS = {
 }
 
 
-def answer_text(answer: Answer, language: str) -> str:
-    """Return what is shown of an answer with passages, in the language asked for (`zh`, else English)."""
-    words = _WORDS["zh" if language == "zh" else "en"]
+def answer_text(answer: Answer, language: Language) -> str:
+    """Return what is shown of an answer with passages, in the language asked for."""
+    words = _WORDS[language]
     parts = [words["unsure"]] if answer.sureness == "unsure" else []
     parts += [answer.short] if answer.short else []
     parts += [f"{passage.place} [{passage.number}]\n{shown_text(passage)}" for passage in answer.passages]
@@ -43,7 +44,7 @@ def shown_text(passage: Passage) -> str:
     return f"{passage.text}{GOES_ON}{closing}" if passage.goes_on or closing else passage.text
 
 
-def said_text(answer: Answer, language: str) -> str:
+def said_text(answer: Answer, language: Language) -> str:
     """Return what a conversation remembers of an answer: its short form, and the first passage under its title.
 
     What a later "she" or "there" may mean stands first; further passages would only offer more to be meant.
@@ -51,5 +52,5 @@ def said_text(answer: Answer, language: str) -> str:
     if not answer.passages:
         return answer.text
     first = answer.passages[0]
-    quoted = _WORDS["zh" if language == "zh" else "en"]["quoted"].format(first.title or first.place, first.text)
+    quoted = _WORDS[language]["quoted"].format(first.title or first.place, first.text)
     return "\n".join(filter(None, (answer.short, quoted)))

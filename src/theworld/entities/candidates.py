@@ -253,25 +253,19 @@ def _metadata_qid(item: Any) -> str | None:
 def _read_text(text: str, outer_qid: str | None) -> Iterator[dict[str, Any]]:
     if _NOTHING_FOUND in text[:200].casefold():
         return
-    heads = list(_RESULT.finditer(text))
-    if not heads and outer_qid is not None:
-        yield _read_block(outer_qid, text)
-    for head, following in zip(heads, [*heads[1:], None], strict=False):
-        qid = qid_in(head.group(1))
-        if qid:
-            yield _read_block(qid, text[head.end() : following.start() if following else len(text)])
-
-
-def _read_block(qid: str, block: str) -> dict[str, Any]:
-    fields: dict[str, str] = {}
-    properties: list[str] = []
-    for match in _LINE.finditer(block):
-        name, value = " ".join(match.group(1).split()), " ".join(match.group(2).split())
-        folded = name.casefold()
-        if folded in _KEY_PROPERTIES:
-            properties.append(f"{name}: {value}")
-        fields.setdefault(folded, value)
-    return _candidate(qid, fields.get("label"), fields.get("description"), fields.get("aliases"), "; ".join(properties))
+    # Split at heads: what stands before the first, then each QID and its block.
+    before, *results = _RESULT.split(text)
+    for qid, block in zip(map(qid_in, results[::2]), results[1::2], strict=True) if results else [(outer_qid, before)]:
+        fields: dict[str, str] = {}
+        properties: list[str] = []
+        for match in _LINE.finditer(block):
+            name, value = " ".join(match.group(1).split()), " ".join(match.group(2).split())
+            if name.casefold() in _KEY_PROPERTIES:
+                properties.append(f"{name}: {value}")
+            fields.setdefault(name.casefold(), value)
+        if qid is not None:
+            label, description, aliases = map(fields.get, ("label", "description", "aliases"))
+            yield _candidate(qid, label, description, aliases, "; ".join(properties))
 
 
 def _candidate(qid: str, label: Any, description: Any, aliases: Any, key_props: Any) -> dict[str, Any]:

@@ -61,14 +61,12 @@ def same_names(
     left out. Raises StoreError when the snapshot cannot be read.
     """
     linked: list[_Linked] = [(mention, entry.id, tuple(_names(entry))) for mention, entry in _linked(judgements)]
-    mentioned = _mentioned(notes) if entries is not None else {}
-    if entries is None or not mentioned:
+    if entries is None or not (mentioned := _mentioned(notes)):
         return _first_mentioned(linked)
     found = dict(entries.entries_named(list(mentioned)))
     asked = question.folded if question is not None else ""
     others = {entity_key(name) for some in found.values() for entry in some for name in entry.names}
-    if in_question := sorted(key for key in others - mentioned.keys() if key and key in asked):
-        found |= entries.entries_named(in_question)
+    found |= entries.entries_named(sorted(key for key in others - mentioned.keys() if key and key in asked))
     judged = {entity_key(item.label) for item in judgements}
     shared = {key for key, some in found.items() if len(some) > 1 and key not in judged}
     for key, (name, types) in mentioned.items():

@@ -77,9 +77,12 @@ def make_knowledge(settings: WikidataSettings, *, cached: bool = True) -> Entity
     Without `online` no network call is ever made; not `cached`, none is spared. Raises SettingsError for a service
     without an operator contact, StoreError for a snapshot that cannot be read.
     """
-    if settings.online:
-        return _client(settings, cached=cached)
-    return Snapshot(settings.snapshot) if settings.snapshot else SnapshotKnowledge()
+    if not settings.online:
+        return Snapshot(settings.snapshot) if settings.snapshot else SnapshotKnowledge()
+    endpoint = Endpoint(url=settings.api, contact=settings.contact, timeout_s=settings.timeout_s)
+    file = (settings.cache or cache_folder()) / CACHE_FILE
+    cache = ReplyCache(file, ttl_s=CACHE_DAYS * 86_400, max_bytes=CACHE_BYTES) if cached else None
+    return WikidataClient(WikidataTransport(endpoint), cache)
 
 
 @contextmanager
@@ -91,13 +94,6 @@ def open_knowledge(settings: WikidataSettings, *, cached: bool = True) -> Iterat
     finally:
         if isinstance(knowledge, (Snapshot, WikidataClient)):
             knowledge.close()
-
-
-def _client(settings: WikidataSettings, *, cached: bool) -> WikidataClient:
-    endpoint = Endpoint(url=settings.api, contact=settings.contact, timeout_s=settings.timeout_s)
-    folder = settings.cache or cache_folder()
-    cache = ReplyCache(folder / CACHE_FILE, ttl_s=CACHE_DAYS * 86_400, max_bytes=CACHE_BYTES) if cached else None
-    return WikidataClient(WikidataTransport(endpoint), cache)
 
 
 def _named(entry: Mapping[str, Any]) -> NamedEntry:

@@ -70,13 +70,6 @@ def qualifier_of(name: str) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def without_legal_form(name: str) -> str:
-    """Return a name without what only says that it is a company: Apple for "Apple Inc.", 苹果 for 苹果公司."""
-    found = _LEGAL_FORM.search(simplified(name))
-    return name[: found.start()] if found else name
-
-
-@lru_cache(maxsize=20_000)
 def is_head(mention: str, name: str) -> bool:
     """Return whether a mention is a name without what narrows it down: its end, or its part before "of" or "in"."""
     ours, theirs = " ".join(tokens(mention)), " ".join(tokens(name))
@@ -95,35 +88,28 @@ def _similarity(mention: str, name: str) -> float:
         return 1.0 if ours == theirs else 0.97
     if theirs in {demonyms().get(ours), demonyms().get(bare)}:
         return 0.95
-    if ours in {entity_key(_QUALIFIER.sub("", name)), entity_key(without_legal_form(name))}:
+    legal_form = _LEGAL_FORM.search(simplified(name))
+    without = name[: legal_form.start()] if legal_form else name
+    if ours in {entity_key(_QUALIFIER.sub("", name)), entity_key(without)}:
         return 0.93
     # The beginning of a single word and a full stop, as Calif. is.
     begins = mention.endswith(".") and len(bare) >= MIN_ABBREVIATED and " " not in theirs and theirs.startswith(bare)
-    if begins or _is_acronym(mention, bare, name):
-        return CLOSE
-    return CLOSE if _is_chinese_short_form(ours, theirs) else _overlap(mention, name, ours, theirs)
+    # The first characters of a Chinese name's words, of two characters each, as 北大 is.
+    short = 2 <= len(ours) <= LONGEST_CHINESE_SHORT_FORM and ord(ours[0]) >= _FIRST_CJK
+    short = short and len(theirs) == 2 * len(ours) and theirs[::2] == ours
+    same = begins or short or _is_acronym(mention, bare, name)
+    return CLOSE if same else _overlap(mention, name, ours, theirs)
 
 
 def _common_prefix(left: str, right: str) -> int:
-    same = 0
-    for a, b in zip(left, right, strict=False):
-        if a != b:
-            break
-        same += 1
-    return same
+    differing = (place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b)
+    return next(differing, min(len(left), len(right)))
 
 
 def _is_acronym(mention: str, bare: str, name: str) -> bool:
     if mention.upper() != mention or not bare.isascii() or not bare.isalpha() or not 2 <= len(bare) <= MAX_ACRONYM:
         return False
     return "".join(word[0] for word in _WORD.findall(fold(name)) if word not in FUNCTION_WORDS) == bare
-
-
-def _is_chinese_short_form(ours: str, theirs: str) -> bool:
-    """Return whether a mention is the first characters of a Chinese name's words, of two characters each: 北大."""
-    if not 2 <= len(ours) <= LONGEST_CHINESE_SHORT_FORM or ord(ours[0]) < _FIRST_CJK:
-        return False
-    return len(theirs) == 2 * len(ours) and theirs[::2] == ours
 
 
 def _overlap(mention: str, name: str, ours: str, theirs: str) -> float:

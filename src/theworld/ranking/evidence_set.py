@@ -261,16 +261,20 @@ def _assemble(
             titled[i, j] = max(titled[i, j], linked * link.weight)
         else:
             shared[i, j] = shared[j, i] = max(shared[i, j], linked * link.weight)
+    _, titles = np.unique([candidate.title for candidate in candidates], return_inverse=True)
+    same = (titles[:, None] == titles).astype(np.float32)
+    np.fill_diagonal(same, 0.0)
+    walk = np.array([c.channels["graph"].score if "graph" in c.channels else 0.0 for c in candidates], dtype=np.float32)
     return CoverInput(
         similarity,
         units,
         prior,
         agreement=(1.0 - share) * _agreement(candidates),
-        walk=linked * _walk(candidates),
+        walk=linked * (walk / max(float(walk.max(initial=0.0)), 1e-9)),
         named=linked * np.array([names_title(question, c.title) for c in candidates], dtype=np.float32),
         title_links=titled,
         shared_links=shared,
-        same_title=linked * _same(candidates),
+        same_title=linked * same,
     )
 
 
@@ -291,19 +295,6 @@ def _agreement(candidates: Sequence[Candidate]) -> Floats:
         if found := {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}:
             standing[list(found)] += weight * np.asarray(min_max(list(found.values())), dtype=np.float32)
     return standing
-
-
-def _same(candidates: Sequence[Candidate]) -> Floats:
-    """Return (n, n): 1 where two candidates have one title, zero diagonal."""
-    _, titles = np.unique([candidate.title for candidate in candidates], return_inverse=True)
-    same: Floats = (titles[:, None] == titles).astype(np.float32)
-    np.fill_diagonal(same, 0.0)
-    return same
-
-
-def _walk(candidates: Sequence[Candidate]) -> Floats:
-    scores = [c.channels["graph"].score if "graph" in c.channels else 0.0 for c in candidates]
-    return np.array(scores, dtype=np.float32) / max(max(scores, default=0.0), 1e-9)
 
 
 def _by_beyond_title(
