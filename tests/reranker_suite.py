@@ -16,6 +16,7 @@ import pytest
 from theworld.deadline import Deadline
 from theworld.ranking import Reranker, Reranking
 from theworld.state import Candidate
+from theworld.stores.records import StoredNote
 from theworld.testing.conformance.documents import TENANT
 
 TEXTS: dict[str, tuple[str, str]] = {
@@ -51,6 +52,16 @@ def candidates(count: int) -> list[Candidate]:
     fillers = [candidate(f"filler{i:03d}#0", f"Filler {i}", f"Nothing but rain on day {i}.") for i in range(count)]
     answers = [candidate(note_id, title, text) for note_id, (title, text) in TEXTS.items()]
     return (fillers[:6] + answers + fillers[6:])[:count]
+
+
+class NoNotes:
+    """A ledger without notes: the candidates are given."""
+
+    def notes(self, note_ids: Sequence[str], **_: object) -> list[StoredNote]:
+        """Return none."""
+        return []
+
+    remembered = notes
 
 
 class MakeReranker(Protocol):

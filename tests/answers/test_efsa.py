@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld import compute_cov_cons, efsa_answer, efsa_answer_with_fallback
-from theworld.answers import efsa
 from theworld.answers.efsa import trace_efsa
 from theworld.answers.efsa_input import InvalidNoteError, read_notes
 
@@ -59,12 +58,6 @@ def test_every_factor_of_the_formula() -> None:
     assert [part.weight for part in best.contributions] == pytest.approx([first, second])
     assert best.score == pytest.approx((first + second) * 1.03)
     assert trace.excluded == {"steve hillage": "bridge", "system 7": "path"}
-
-
-def test_weights_are_read_when_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(efsa, "HOP_DECAY", 0.0)
-    trace = trace_efsa(read_notes(EXAMPLE, 20), "?")
-    assert trace.ranking[0].contributions[1].weight == 0.0 or len(trace.ranking[0].contributions) == 1
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostile_values import HOSTILE
 from theworld.entities import DeterministicJudge, JudgedEntity, ModelJudge
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, Completion
@@ -49,13 +50,6 @@ def test_the_type_hint_decides_between_namesakes() -> None:
 
 def test_no_candidates_is_none() -> None:
     assert DeterministicJudge().judge(JudgedEntity(label="x"), "x", []).reason == "无候选"
-
-
-@given(st.text(max_size=40), st.text(max_size=80), st.lists(st.text(max_size=20), max_size=3))
-def test_any_text_gives_a_judgement(mention: str, context: str, labels: list[str]) -> None:
-    rows = [{"id": f"Q{index + 1}", "label": label, "description": None} for index, label in enumerate(labels)]
-    output = DeterministicJudge().judge(JudgedEntity(label=mention), context, rows)
-    assert 0 <= output.confidence <= 1
 
 
 def test_the_model_is_not_asked_when_the_judge_is_sure() -> None:
@@ -167,22 +161,11 @@ def test_disambiguation_pages_are_never_meant() -> None:
     assert not DeterministicJudge().judge(JudgedEntity(label="Mercury"), "Mercury is hot.", rows).matched
 
 
-class Unsayable:
-    def __str__(self) -> str:
-        raise RuntimeError("never ask")
-
-    __repr__ = __str__
-
-
-CYCLE: dict[str, Any] = {"id": "Q1"}
-CYCLE["aliases"] = [CYCLE]
 VALUE = (
-    st.none()
-    | st.booleans()
-    | st.integers()
+    st.integers()
     | st.floats()
     | st.text(max_size=30)
-    | st.sampled_from([Unsayable(), CYCLE, "\u202eevil\u202c", "x" * 1_000_000, "龙" * 100_000, b"Q1", [Unsayable()]])
+    | st.sampled_from(list(HOSTILE.values()))
     | st.lists(st.text(max_size=9) | st.none(), max_size=3)
 )
 FIELDS = ["id", "url", "label", "description", "aliases", "key_props_excerpt", "sitelinks", "types"]

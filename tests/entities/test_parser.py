@@ -88,19 +88,6 @@ def test_zero_candidates(raw: Any) -> None:
     assert format_candidates(raw) == []
 
 
-class Hostile(dict[str, Any]):
-    def get(self, key: str, default: Any = None) -> Any:
-        raise RuntimeError("no")
-
-    def __str__(self) -> str:
-        raise RuntimeError("never ask")
-
-
-def test_an_unusable_item_is_logged_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    assert format_candidates([Hostile(), SEARCH]) == [CANDIDATE]
-    assert "source=wikidata" in caplog.text
-
-
 def test_cycles_long_labels_and_bidi_marks() -> None:
     cyclic: dict[str, Any] = {"id": "Q1", "label": "\u202eevil\u202c " + "x" * 1_000_000, "description": "d" * 5000}
     cyclic["aliases"] = [cyclic, "alias"]

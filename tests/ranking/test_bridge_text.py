@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reranker_suite import candidate
-from theworld.ranking.pointwise import LONGEST_BRIDGE, evidence_texts
+from theworld.ranking.pointwise import LONGEST_BRIDGE, distinct, evidence_texts
 from theworld.stores.graph import MemoryGraph
 from theworld.testing.conformance.documents import TENANT, feed, put
 
@@ -24,6 +24,10 @@ def graph() -> MemoryGraph:
     notes = [FILM, OTHER, MAN, CITY, ZH_FILM, ZH_MAN]
     feed(made, *(put(n.note_id, n.text, title=n.title, names=names.get(n.note_id, ())) for n in notes))
     return made
+
+
+def test_a_note_given_twice_stands_where_it_stood_first() -> None:
+    assert distinct([OTHER, FILM, OTHER, MAN, FILM]) == [OTHER, FILM, MAN]
 
 
 def test_each_hop_is_read_with_the_one_before(graph: MemoryGraph) -> None:

@@ -8,7 +8,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from langgraph.graph import END, START, StateGraph
 
-from reranker_suite import QUESTIONS, candidates
+from reranker_suite import QUESTIONS, NoNotes, candidates
 from theworld.graph.edges import after_reranking
 from theworld.graph.tracing import bind
 from theworld.models.cross_encoder_model import OnnxCrossEncoder
@@ -35,7 +35,6 @@ from theworld.ranking import (
 from theworld.settings import AnswerSettings, Settings
 from theworld.state import EVIDENCE_NOTES, Candidate, Context, QueryState
 from theworld.stores.dense import NumpyDense
-from theworld.stores.records import StoredNote
 from theworld.testing import FakeEmbedder
 from theworld.testing.conformance.documents import feed, put
 
@@ -197,15 +196,6 @@ _FAILED_ONCE: set[int] = set()
 
 def hash_of(body: Any) -> int:
     return hash((body["query"], *body["documents"]))
-
-
-class NoNotes:
-    """A ledger without notes: the candidates are given."""
-
-    def notes(self, note_ids: Sequence[str], **_: Any) -> list[StoredNote]:
-        return []
-
-    remembered = notes
 
 
 class Bench:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from reranker_suite import candidates
+from reranker_suite import NoNotes, candidates
 from theworld.deadline import Deadline
 from theworld.errors import RetrievalUnavailableError
 from theworld.nodes.rerank_candidates import rerank_candidates
@@ -31,15 +31,6 @@ class Running:
     """What a node gets of LangGraph's runtime."""
 
     context: Context | None = None
-
-
-class NoNotes:
-    """A ledger without notes: the candidates are given."""
-
-    def notes(self, note_ids, **_):
-        return []
-
-    remembered = notes
 
 
 def begun(*, rerank: bool = True, ago_ms: float = 0.0) -> QueryState:
