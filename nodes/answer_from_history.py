@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from theworld.references.quoting import Quote, quote_for
+from theworld.references.quoting import quote_for
 from theworld.state import Answer, Citation, Context, QueryState, Update
 
 CONVERSATION = "conversation"
@@ -14,10 +14,8 @@ CONVERSATION = "conversation"
 def answer_from_history(state: QueryState, runtime: Runtime[Context]) -> Update:
     """Set `result` to the assistant's own words, or to None where the turns referred to hold none."""
     quote = quote_for(state.question, state.reference, state.history)
-    return {"result": _answer(quote, state) if quote is not None else None}
-
-
-def _answer(quote: Quote, state: QueryState) -> Answer:
+    if quote is None:
+        return {"result": None}
     citation = Citation(
         number=1,
         document_id=CONVERSATION,
@@ -27,10 +25,11 @@ def _answer(quote: Quote, state: QueryState) -> Answer:
         end=quote.end,
         quote=quote.text,
     )
-    return Answer(
+    answer = Answer(
         text=f"{quote.text} [1]",
         kind="extractive",
         confidence=state.reference.confidence / (1 if quote.clear else 2),
         citations=(citation,),
         reason="the question asks what was said in this conversation",
     )
+    return {"result": answer}

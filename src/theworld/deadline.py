@@ -74,10 +74,9 @@ def begin(work: Callable[[], T], *, name: str) -> Future[T]:
 
 
 def run_within(deadline: Deadline | None, work: Callable[[], T], *, name: str) -> T:
-    """Return what `work` returns, or raise DeadlineExceededError as soon as the deadline has passed.
+    """Return what `work` returns, or raise DeadlineExceededError as soon as the deadline has passed; None never does.
 
-    Late work is abandoned, never waited for (see `begin`). What it raises in time is raised here. Without a deadline
-    the work is done in this thread.
+    Late work is abandoned, never waited for (see `begin`). What it raises in time is raised here.
     """
     if deadline is None:
         return work()

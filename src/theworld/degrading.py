@@ -49,11 +49,7 @@ class degrading:  # noqa: N801 - a context manager, called like a function
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
         """Return whether the block's error is noted."""
-        if (
-            not isinstance(error, Exception)
-            or isinstance(error, GraphBubbleUp)
-            or not isinstance(error, self._catching)
-        ):
+        if isinstance(error, GraphBubbleUp) or not isinstance(error, self._catching):
             return False
         reason = self._reason(error) if callable(self._reason) else f"{self._reason}: {said(error)}"
         if self._strict and isinstance(error, _OWN):

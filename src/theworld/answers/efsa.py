@@ -264,6 +264,6 @@ def _cov_cons(keys: set[str], text: str, path: list[str], one: OneEntity) -> tup
 
 
 def _keys_of(names: str | Iterable[str] | None) -> list[str]:
-    """Return the distinct identity keys of names, in order; what is no text names nothing."""
-    listed = [names] if isinstance(names, str) else list(names or ())
-    return list(dict.fromkeys(key for key in (entity_key(name) for name in listed if isinstance(name, str)) if key))
+    """Return the distinct identity keys of names, in order."""
+    listed = [names] if isinstance(names, str) else names or ()
+    return [key for key in dict.fromkeys(map(entity_key, listed)) if key]
