@@ -31,6 +31,7 @@ ENGLISH, CHINESE = "english.EnglishFollowUp", "chinese.ChineseFollowUp"
 FAMILIES: dict[str, tuple[str, object]] = {
     "correction refills the frame": ("resolver.corrected", NONE),
     "value in its frame": ("frames.refilled", NONE),
+    "item of a list in the place of another": ("context.FollowUp.with_listed", NONE),
     "change of topic: words left out": ("resolver.topic_change", NONE),
     "first sentence of the answer as context": ("context.beginning", lambda _: ""),
     "item of a list": ("context.FollowUp.item", NONE),
@@ -40,7 +41,7 @@ FAMILIES: dict[str, tuple[str, object]] = {
     "this, that (en)": ("english._DEMONSTRATIVE", NEVER),
     "and, but, what about (en)": ("english._CONTINUES", NEVER),
     "else, another (en)": ("english._ADDS", NEVER),
-    "says little (en)": ("english._ASKS", NEVER),
+    "says little (en)": ("english.LONGEST_FRAGMENT", 0),
     "the answer's name (en)": (f"{ENGLISH}._name_given", NONE),
     "names side by side (en)": (f"{ENGLISH}._rivals", lambda *_: ()),
     "heading (en)": (f"{ENGLISH}._find_heading", NONE),
@@ -48,8 +49,8 @@ FAMILIES: dict[str, tuple[str, object]] = {
     "says little (zh)": ("chinese.says_little", lambda _: False),
     "pronoun (zh)": (f"{CHINESE}._pronouns", NONE),
     "pronoun replaced, not in context (zh)": (f"{CHINESE}._antecedent", NONE),
-    "这种, 那一步 (zh)": ("chinese._POINTING", NEVER),
-    "correction, sequel (zh)": ("chinese._SEQUEL", NEVER),
+    "这种, 那一步 (zh)": ("chinese._pointing", lambda: NEVER),
+    "correction, sequel (zh)": ("chinese._sequel", lambda: NEVER),
     "the answer's name (zh)": ("chinese.name_given", lambda *_args, **_named: ""),
     "names side by side (zh)": ("chinese.joined_names", lambda _: ()),
 }

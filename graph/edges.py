@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from theworld.answers import probability
 from theworld.questions import read_question
-from theworld.references.quoting import asks_what_was_said
+from theworld.references.recall import asks_what_was_said
 from theworld.routing.parts import FindParts
 from theworld.settings import AnswerSettings
 from theworld.state import Channel, Context, QueryState, context_at, context_of

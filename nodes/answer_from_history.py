@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from theworld.references.quoting import quote_for
+from theworld.references.recall import quote_for
 from theworld.state import Answer, Citation, Context, QueryState, Update
 
 CONVERSATION = "conversation"

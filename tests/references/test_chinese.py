@@ -182,34 +182,6 @@ def test_a_person_asked_for_is_the_answer_or_named_in_it(question: str, answer: 
     assert ReferenceResolver().resolve("他出生在哪里？", history).standalone_query == expected
 
 
-@pytest.mark.parametrize(
-    ("texts", "query", "expected"),
-    [
-        (["怎么泡茶？", "1. 烧水。\n2. 温杯。\n3. 投茶。"], "第二步要多久？", "第二步要多久（温杯；怎么泡茶）？"),
-        (["有哪些索引？", "有哈希索引、树索引和位图索引。"], "第二种呢？", "树索引（有哪些索引）"),
-        (
-            ["有哪些索引？", "- 哈希索引\n- 树索引\n- 位图索引"],
-            "最后一种适合什么？",
-            "位图索引适合什么（有哪些索引）？",
-        ),
-        (["怎么泡茶？", "烧水。"], "这种做法要多久？", "这种做法要多久（烧水；怎么泡茶）？"),
-        (["怎么泡绿茶？", "烧水。"], "等等，我要泡的是红茶", "等等，我要泡的是红茶（怎么泡绿茶）"),
-        (["怎么泡绿茶，要多久？", "三分钟。"], "它要洗吗？", "它要洗吗（三分钟；怎么泡绿茶，要多久）？"),
-        (["怎么泡茶？", "烧水。"], "第三步要多久？", "第三步要多久（烧水；怎么泡茶）？"),
-        (
-            ["《授时历》是谁编的？", "郭守敬负责修订。1280年，新历编成，名为《授时历》，次年颁行。"],
-            "他出生在哪里？",
-            "他出生在哪里（郭守敬负责修订；《授时历》是谁编的）？",
-        ),
-    ],
-)
-def test_what_has_no_sure_antecedent_gets_the_question_before(
-    texts: list[str], query: str, expected: str | None
-) -> None:
-    history = [Message("user" if i % 2 == 0 else "assistant", text) for i, text in enumerate(texts)]
-    assert ReferenceResolver().resolve(query, history).standalone_query == expected
-
-
 def test_a_sentence_about_two_people_is_no_name() -> None:
     history = [Message("user", "李白和杜甫谁更有名？"), Message("assistant", "李白和杜甫都很有名。")]
     assert ReferenceResolver().resolve("他出生在哪里？", history).options == ("李白", "杜甫")

@@ -7,7 +7,7 @@ import yaml
 
 from theworld import ReferenceResolver
 from theworld.nodes.answer_from_history import answer_from_history
-from theworld.references.quoting import asks_what_was_said, quote_for
+from theworld.references.recall import asks_what_was_said, quote_for
 from theworld.state import Message, QueryState, ReferenceType, ResolvedReference
 
 STANCE = ResolvedReference(reference_type=ReferenceType.STANCE, source_turns=[1], confidence=0.9)

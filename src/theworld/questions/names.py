@@ -25,12 +25,12 @@ _CAPITALISED = re.compile(
     rf"\b{_NO_NAME}(?:{_SHORT}|[A-Z]{_REST})"
     rf"(?:\s+(?:(?:of|the|de|la|van|von|and|&)\s+(?!I\b))?{_NO_NAME}(?:{_SHORT}|[A-Z0-9]{_REST}))*"
 )
-_IDENTIFIER = re.compile(
-    r"(?<![\w./-])(?:--[A-Za-z][\w-]{1,60}|[A-Za-z]\w{1,60}(?:[_.]\w{2,60}){1,8}|[a-z]{2,30}[A-Z]\w{1,60})(?![\w/-])",
+IDENTIFIER = re.compile(
+    r"(?<![\w./-])(?:--[A-Za-z][\w-]{1,60}|[A-Za-z][A-Za-z0-9]{1,60}(?:_+[A-Za-z0-9]{1,60}|\.[A-Za-z0-9]{2,60}){1,8}"
+    r"|[a-z]{2,30}[A-Z]\w{1,60})(?![\w/-])",
     re.ASCII,
 )
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.?!:\n])\s*$")
-_POSSESSIVE = re.compile(r"['’]s$")
 _OPENING = frozenset(
     "what which who whom whose when where why how is are was were do does did can could has have had in on at of the "
     "a an if between both name tell please".split()
@@ -77,13 +77,13 @@ def capitalised_names(text: str) -> Iterator[tuple[Place, str]]:
             start = match.start() + words[0].start()
             written = text[start : match.end()].rstrip("?.,'’")
             if text[match.end() : match.end() + 1].isspace():
-                written = _POSSESSIVE.sub("", written)
+                written = written.removesuffix("'s").removesuffix("’s")
             yield (start, start + len(written)), " ".join(written.split())
 
 
 def identifiers(text: str) -> Iterator[str]:
     """Yield what is written as code is, each once: `MAX_SIZE`, `server.port`, `--dry-run`, `maxSize`."""
-    yield from dict.fromkeys(match.group() for match in _IDENTIFIER.finditer(text[:LONGEST_READ]))
+    yield from dict.fromkeys(match.group() for match in IDENTIFIER.finditer(text[:LONGEST_READ]))
 
 
 def name_tokens(text: str, language: str, written: Sequence[tuple[Place, str]]) -> frozenset[str]:

@@ -13,7 +13,6 @@ from functools import cache
 from theworld.references.chinese_topics import (
     ASKING,
     TIME,
-    any_of,
     asks_for,
     bare,
     joined_names,
@@ -21,7 +20,8 @@ from theworld.references.chinese_topics import (
     says_little,
     topic_of,
 )
-from theworld.references.context import Antecedent, FollowUp, Standalone, in_frame, root_of, with_context
+from theworld.references.config import any_of
+from theworld.references.context import Antecedent, FollowUp, Standalone, in_frame, with_context
 from theworld.references.frames import REFILLED, refill
 from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.text.folding import fold_in_place
@@ -50,9 +50,9 @@ _MEASURE = "一?(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|�
 
 @cache
 def _pronoun() -> re.Pattern[str]:
-    kinds = any_of("kinds").pattern
+    kinds = any_of("chinese", "kinds").pattern
     return re.compile(
-        rf"(?:(?:这|那)(?:{_MEASURE}|些)(?:{kinds})(?!们|文|类|民|工|口|员)|该(?:{kinds}))"
+        rf"(?:(?:这|那)(?:{_MEASURE}|些){kinds}(?!们|文|类|民|工|口|员)|该{kinds})"
         r"|^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的)"
         r"|(?<!其)(?:[他她它]们|(?<!吉)(?<!排)他(?!人|乡|国|汀)|她|它)|(?<![尤与极])其(?=[^他它实中余次间])|[那这][里儿边]|当地"
     )
@@ -61,19 +61,17 @@ def _pronoun() -> re.Pattern[str]:
 @cache
 def _pointing() -> re.Pattern[str]:
     """Return the pattern of what points at something said: 其中, 该设置有, 这种, 那时."""
-    after, unit, time = (any_of(name).pattern for name in ("after_said", "pointed_units", "pointed_times"))
-    units = f"[这那](?:[一几]?(?:{unit})|{time})"
+    rows = ("after_said", "pointed_units", "pointed_times")
+    after, unit, time = (any_of("chinese", row).pattern for row in rows)
+    units = f"[这那](?:[一几]?{unit}|{time})"
     return re.compile(f"^其中(?!间)|^该(?![不怎如去是])..(?={after})|(?<!在){units}(?!们|么)")
 
 
 @cache
 def _sequel() -> re.Pattern[str]:
     """Return the pattern of what rejects or goes on; in a longer query 接着 follows on something in it."""
-    names = ("rejections", "additions", "orders", "asked_of_ways")
-    rejects, more, order, ways = (any_of(name).pattern for name in names)
-    return re.compile(
-        rf"^(?:{rejects})|^{_ONE_SIDED}|^(?=.{{1,15}}$)(?:{more}|那.*呢$|那?[不没].{{1,5}}(?:{ways})$|.*?(?:{order}))"
-    )
+    rejects, more, order = (any_of("chinese", row).pattern for row in ("rejections", "additions", "orders"))
+    return re.compile(rf"^{rejects}|^{_ONE_SIDED}|^(?=.{{1,15}}$)(?:{more}|那.*呢$|.*?{order})")
 
 
 class ChineseFollowUp(FollowUp):
@@ -83,13 +81,13 @@ class ChineseFollowUp(FollowUp):
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.folded = fold_in_place(self.query)
         self.text = bare(self.folded)
-        self.goes_on = any_of("continuations").fullmatch(self.text.rstrip("呢吗吧啊呀么嘛")) is not None
+        self.goes_on = any_of("chinese", "continuations").fullmatch(self.text.rstrip("呢吗吧啊呀么嘛")) is not None
         return self.item() or self._about() or self._pronouns() or self._dependent()
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
         match = _ABOUT.match(self.text)
-        if match is None or self.before is None or self.goes_on or _pronoun().search(match["value"]):
+        if match is None or self.before is None or self.goes_on:
             return None
         if not (topic_tokens(match["value"]) or match["value"].isascii() or TIME.search(self.text)):
             return None
@@ -97,8 +95,9 @@ class ChineseFollowUp(FollowUp):
         value = self.query[start : start + len(match["value"])].strip()
         question = in_frame(self.filled)[0].strip(" ？?。！!")
         query = _filled(value, question) or with_context(value, self.filled)
-        refilled = None if value.isascii() and not any(map(str.isdigit, value)) else refill(self, value)
-        return refilled or self.changed(query, self.whole, "continuation", REFILLED, self.before)
+        return refill(self, value, named=not value.isascii()) or self.changed(
+            query, self.whole, "continuation", REFILLED, self.before
+        )
 
     def fills(self, text: str) -> bool:
         """Return whether it is "X呢？"."""
@@ -137,22 +136,17 @@ class ChineseFollowUp(FollowUp):
             if not (name or (thing and _BY_WHAT.search(asked))):
                 name = name_given(asked, answer, person=not thing)
             return Antecedent(name, before.source if compared else said) if name else None
-        own, context = in_frame(before.text)
-        root = root_of(context)
-        about = root if root and says_little(bare(fold_in_place(own))) else own
+        about = in_frame(before.text)[0]
         topic = topic_of(about)
-        return (
-            Antecedent(topic, before.source)
-            if topic and not _UNSURE.search(about) and topic[-1] not in "上里中内下"  # where the thing is
-            else None
-        )
+        unsure = not topic or _UNSURE.search(about) or topic[-1] in "上里中内下"  # where the thing is
+        return None if unsure else Antecedent(topic, before.source)
 
     def _dependent(self) -> Standalone:
         """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
         match = _pointing().search(self.folded)
         if match and not _bound(self.folded[: match.start()], 3):
             return self.in_context(self.span(match), "pronoun")
-        attribute = any_of("attributes").match(self.text)
+        attribute = any_of("chinese", "attributes").match(self.text)
         little = says_little(self.text[attribute.end() if attribute else 0 :])
         goes_on = little or self.goes_on or _sequel().match(self.text)
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
@@ -160,7 +154,7 @@ class ChineseFollowUp(FollowUp):
 
 def _filled(value: str, question: str) -> str | None:
     topic = topic_of(question)
-    if any_of("attributes").fullmatch(fold_in_place(value)):
+    if any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
         return f"{topic or question}的{value}"
     latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
     if len(latin) == 1 or (latin and question.startswith(latin[0])):  # a sentence begins with its topic

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from theworld.references.config import load_table
-from theworld.references.history import answering, generic_chinese, named_words, topic_tokens
+from theworld.references.config import any_of
+from theworld.references.history import answering, named_words, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
-from theworld.text.quantities import either
 
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40
 LONGEST_NAME = 14  # characters of an answer that is nothing but a name
@@ -38,18 +37,13 @@ _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 
-@cache
-def any_of(name: str) -> re.Pattern[str]:
-    """Return a pattern of any word of a list of `data/chinese.yaml`, the longest first."""
-    return re.compile(either(load_table("chinese")[name]))
-
-
 def says_little(text: str) -> bool:
     """Return whether a folded question names a word or so ("谁设计的？"): it asks about what the turn before did."""
     text = _FRAME.sub("", text)
-    asking = generic_chinese().match(text)
+    generic = any_of("topics", "cn")
+    asking = generic.match(text)
     most = 3 if asking and asking.end() > 1 else 2
-    return len(generic_chinese().sub("", text)) <= most and not _NAMES_ITS_TOPIC.search(text)
+    return len(generic.sub("", text)) <= most and not _NAMES_ITS_TOPIC.search(text)
 
 
 def bare(text: str) -> str:
@@ -62,14 +56,14 @@ def topic_of(question: str) -> str:
     """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明"."""
     text = bare(question[:200])
     folded = fold_in_place(text)
-    openers, introductions = any_of("openers").pattern, any_of("introductions").pattern
-    match = re.match(rf"(?:{openers}|{TIME.pattern}的?)*(?:(?:{introductions})(?:一下)?\s*)?", folded)
+    openers, introductions = (any_of("chinese", row).pattern for row in ("openers", "introductions"))
+    match = re.match(rf"(?:{openers}|{TIME.pattern}的?)*(?:{introductions}(?:一下)?\s*)?", folded)
     start = match.end() if match else 0
     cut = _BOUNDARY.search(folded, start + 1)
     end = cut.start() if cut else len(text)
     if cut:
         for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
-            tail = f"[了过着]?(?:{own}(?:{any_of(name).pattern}))?[了过着]?$"
+            tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern})?[了过着]?$"
             end = start + len(re.sub(tail, "", folded[start:end]))
     topic = bare(text[start:end])
     # One character that is left may be the half of a word (四会, 他汀).
@@ -87,7 +81,8 @@ def asks_for(question: str) -> bool:
     The next turn may speak of that. No attribute is one ("代表作是什么？"), nor who someone is ("鲁迅是谁？").
     """
     folded = bare(fold_in_place(question))
-    return _ASKS_FOR.search(any_of("attributes").sub("", folded)) is not None and not _WHO_IS.fullmatch(folded)
+    asked = any_of("chinese", "attributes").sub("", folded)
+    return _ASKS_FOR.search(asked) is not None and not _WHO_IS.fullmatch(folded)
 
 
 def name_in_answer(answer: str) -> str:
@@ -95,7 +90,7 @@ def name_in_answer(answer: str) -> str:
     first = bare(answer.strip().partition("\n")[0])
     name = re.sub("^(?:是|在|位于|应该是|答案是)", "", first)
     folded = fold_in_place(name)
-    says = _SAYS.search(folded) or any_of("verbs").search(folded)
+    says = _SAYS.search(folded) or any_of("chinese", "verbs").search(folded)
     return name if len(name) <= LONGEST_NAME and _NAME.fullmatch(name) and not says and topic_tokens(name) else ""
 
 
@@ -113,7 +108,7 @@ def name_given(question: str, answer: str, *, person: bool) -> str:
     sentence = answering(question, answer)
     folded = fold_in_place(sentence)
     said = [(start, start + 2) for start in range(len(folded) - 1) if folded[start : start + 2] in asked]
-    no_name = f"{TIME.pattern}|{any_of('verbs').pattern}|{_BESIDE_A_NAME}"
+    no_name = f"{TIME.pattern}|{any_of('chinese', 'verbs').pattern}|{_BESIDE_A_NAME}"
     said += [match.span() for match in re.finditer(no_name, folded)]
     known = {place for span in said for place in range(*span)}
     runs = "".join(" " if place in known else character for place, character in enumerate(sentence)).split()

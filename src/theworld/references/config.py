@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -15,6 +16,7 @@ import yaml
 
 from theworld.errors import ReferenceConfigError
 from theworld.state import ReferenceScope, ReferenceType
+from theworld.text.quantities import either
 
 LanguageCode = Literal["cn", "en"]  # the specification's names of the two languages; `zh` is an alias of `cn`
 LANGUAGES: tuple[LanguageCode, LanguageCode] = ("cn", "en")
@@ -27,6 +29,15 @@ def load_table(name: str) -> dict[str, Any]:
     text = files(__package__).joinpath("data", f"{name}.yaml").read_text(encoding="utf-8")
     table: dict[str, Any] = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - it makes nothing but text
     return table
+
+
+@cache
+def any_of(table: str, row: str) -> re.Pattern[str]:
+    """Return the pattern of any phrase of a table's row, Latin ones as whole words; … stands for a few characters."""
+    rows = load_table(table)[row]
+    phrases = rows if isinstance(rows, list) else [phrase for code in LANGUAGES for phrase in rows[code]]
+    edge = r"(?:(?<![^\W_])|(?=[^\x00-\x7f]))" * any(phrase[0].isascii() for phrase in phrases)
+    return re.compile(f"{edge}(?:{either(phrases)})".replace(r"\ ", r"\s+").replace("…", "[^，。,.？?]{1,10}?"))
 
 
 @cache

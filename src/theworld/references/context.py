@@ -6,21 +6,20 @@ In brackets, itself made to stand alone: a search with both finds more than one 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from theworld.references.config import load_table
+from theworld.references.config import any_of
 from theworld.references.detection import Detected, Kind, Span
 from theworld.references.history import last_answer, named_words, names_in, text_of, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
-from theworld.text import split_sentences
+from theworld.text import entity_key, place_of, split_sentences
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 from theworld.text.layout import FENCE
-from theworld.text.quantities import either
 from theworld.text.tokens import tokens
 
 ITEM = "an item of a list"
@@ -34,6 +33,7 @@ LONGEST_NOUN, MOST_READ = 6, 2  # characters of a noun after 第一个; answers 
 _STEPS = ("step", "phase", "point", "number", "步", "点", "条", "项")
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _CLOSING = " \t\n?？!！.。"
+_ITEM_ENDS = _CLOSING + ";；"
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)")
 _PART = "(?:[^,，.。;；:：!?！？、]|(?<=[A-Za-z0-9])[.:](?=[A-Za-z0-9/]))+"
@@ -50,7 +50,7 @@ _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
-_ORDINAL = re.compile(
+ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
     r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
     r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$))"
@@ -81,8 +81,8 @@ class Antecedent(NamedTuple):
 
 @cache
 def _small_talk() -> re.Pattern[str]:
-    english, chinese = (either(load_table(name)["small_talk"]) for name in ("english", "chinese"))
-    return re.compile(rf"(?:{english})(?:[\s,!.]+(?:{english}))*|(?=.{{1,20}}$)(?:(?:{chinese})[\s，。！,.!~～]*)+")
+    english, chinese = (any_of(table, "small_talk").pattern for table in ("english", "chinese"))
+    return re.compile(rf"{english}(?:[\s,!.]+{english})*|(?=.{{1,20}}$)(?:{chinese}[\s，。！,.!~～]*)+")
 
 
 @lru_cache(maxsize=4096)
@@ -171,7 +171,7 @@ class FollowUp:
 
     def item(self) -> Standalone | None:
         """ "The second one": the item that an ordinal chooses from the latest answer that lists so many."""
-        match = _ORDINAL.search(fold_in_place(self.query))
+        match = ORDINAL.search(fold_in_place(self.query))
         if match is None:
             return None
         rank, span, noun = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match), match["noun"]
@@ -183,43 +183,38 @@ class FollowUp:
             listed = not noun and (match["en"] or span.phrase.endswith(("者", "步")))  # but for "第一个电池"
             return self.in_context(span, "pronoun") if listed else None
         span = span._replace(end=span.end if noun else span.end + named)
-        items = [_plain(item).strip(_CLOSING + ";；") for item in items]
+        items = [_plain(item).strip(_ITEM_ENDS) for item in items]
         chosen = Antecedent(items[rank], index)
         return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
 
-    def other_item(self, ordinal: str, reason: str) -> Standalone | None:
-        """ "I meant the second": the question before, as asked then, with this ordinal in the place of its own."""
-        meant, before = _ORDINAL.fullmatch(fold_in_place(ordinal)), self.before
-        asked = text_of(self.history[before.source]) if before else ""
-        said = _ORDINAL.search(fold_in_place(asked))
-        kind = next((name for name in ("en", "cn", "end") if meant and said and meant[name] and said[name]), None)
-        if not (meant and said and before and kind):
-            return None
-        query = asked[: said.start(kind)] + ordinal[slice(*meant.span(kind))] + asked[said.end(kind) :]
-        alone = self.alone(query, self.history[: before.source])
-        return self.changed(alone, self.whole, "continuation", reason, before)
+    def with_listed(self, value: str, question: str) -> str | None:
+        """Return a question with an item that a text names in the place of another one of the same list, if so."""
+        for *_, items in self._offers(None):
+            names = {entity_key(name): name for name in map(_name_of, items)}
+            if (named := names.get(entity_key(value))) and (text := _exchanged(names.values(), named, question)):
+                return text
+        return None
 
-    def _offers(self, match: re.Match[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    def _offers(self, ordinal: re.Match[str] | None) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Yield of each list the noun's length where it is named so, its answer, its items: lines before sentences."""
         answers = [i for i in self.recent if i and self.history[i].role == "assistant"]
         asked = {i: fold_in_place(text_of(self.history[i - 1])) for i in answers}
-        fresh = sorted(answers, key=lambda i: _ORDINAL.search(asked[i]) is not None)  # no list answers an ordinal
+        fresh = sorted(answers, key=lambda i: ORDINAL.search(asked[i]) is not None)  # no list answers an ordinal
         for read, places in ((lists_in, answers), (enumerations_in, fresh[:MOST_READ])):
             for i in places:
                 content = self.history[i].content or ""
                 for items in read(content):
                     lead = asked[i] + " " + fold_in_place(content.partition(items[0])[0][-LONGEST_CONTEXT:])
-                    yield _named(match, lead), i, items
+                    yield _named(ordinal, lead) if ordinal else 0, i, items
 
     def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
         """Return the query with an item, but for a proper name what its list answered, or the question before."""
         step = fold_in_place(span.phrase).endswith(_STEPS)
-        text = chosen.text if step else _COLON.split(chosen.text)[0].strip() or chosen.text
+        text = chosen.text if step else _name_of(chosen.text)
         before, after = self.query[: span.start], self.query[span.end :]
         if _SAYS_NO_MORE.fullmatch(before + after):
             question = self.before.text if self.before else ""
-            taken = next((item for item in items if item != text and item in question), "")
-            return question.replace(taken, text, 1) if taken else with_context(text, question) or text
+            return _exchanged(map(_name_of, items), text, question) or with_context(text, question) or text
         asked = next((i for i in range(chosen.source - 1, -1, -1) if self.history[i].role == "user"), None)
         question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
         if len(text) > LONGEST_INLINE or step:
@@ -238,10 +233,24 @@ class FollowUp:
         if self.before is None:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
-        frame = [self.filled] if whole else [self.before.text] if self.nested else self.frame
+        frame = [self.filled] if whole else self.frame
         said = [beginning(answer.text), *frame]
         alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
+
+
+def _name_of(item: str) -> str:
+    """Return what an item of a list is called, without what a colon adds."""
+    text = _plain(item).strip(_ITEM_ENDS)
+    return _COLON.split(text)[0].strip() or text
+
+
+def _exchanged(names: Iterable[str], name: str, question: str) -> str | None:
+    """Return a question with a name in the place of the first of its like that it asks about; None without one."""
+    own = fold_in_place(in_frame(question)[0])
+    places = ((place_of(fold_in_place(other), own), len(other)) for other in names)
+    start, length = next((place for place in places if place[0] >= 0), (-1, 0))
+    return question[:start] + name + question[start + length :] if length else None
 
 
 def _named(ordinal: re.Match[str], lead: str) -> int:
@@ -263,11 +272,9 @@ def dependent(span: Span, kind: Kind) -> Detected:
 def beginning(answer: str) -> str:
     """Return an answer's first sentence without mark-up, or the items of a list it begins with, cut at a word's end."""
     first, _, rest = answer.partition("\n")
-    announced = first.rstrip().endswith((":", "："))
-    items = [*lists_in(rest if announced else answer if _ITEM.match(answer) else ""), ()][0]
-    said = ", ".join(items) if items or announced else first
-    sentences = [one.text for one in split_sentences(_plain(said))] or [""]
-    sentence = next(filter(topic_tokens, sentences), sentences[0]).strip(_CLOSING)
+    listed = rest if first.rstrip().endswith((":", "：")) else answer if _ITEM.match(answer) else ""
+    said = ", ".join(next(iter(lists_in(listed)), ())) or first
+    sentence = next((one.text for one in split_sentences(_plain(said))), "").strip(_CLOSING)
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 
@@ -302,9 +309,8 @@ def _items(parts: list[str]) -> tuple[str, ...]:
     chinese = has_ideographs(first + last)
     first, last = _ROUND.split(first)[-1].strip(), _ROUND.split(last)[0].strip()
     others = middle or [last]
-    if not chinese and (words := others[0].split()):
-        _, article, noun = first.rpartition(f"{words[0]} ") if words[0] in {"the", "a", "an"} else ("", "", "")
-        first = article + noun if article else " ".join(first.split()[-max(len(other.split()) for other in others) :])
+    if not chinese:
+        first = " ".join(first.split()[-max(len(other.split()) for other in others) :])
     elif middle and has_ideographs(first):
         first = first[-max(map(len, middle)) :]
     items = (first, *middle, last)

@@ -9,13 +9,12 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
-from theworld.references.config import LANGUAGES, ReferenceResolverConfig, added_mappings, load_table
+from theworld.references.config import LANGUAGES, ReferenceResolverConfig, added_mappings, any_of, load_table
 from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.calendar_units import Interval, midnight
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
-from theworld.text.quantities import either
 from theworld.text.sentences import apart
 from theworld.text.time_ranges import find_time_ranges
 
@@ -101,19 +100,17 @@ def find_keywords(folded: str, config: ReferenceResolverConfig) -> list[Detected
 @cache
 def _corrections() -> tuple[list[str], re.Pattern[str]]:
     """Return the phrases that reject an answer, and the pattern of a clause that holds nothing but a weaker one."""
-    table = load_table("language")
-    english, chinese = (either(table["weak_corrections"][code]) for code in ("en", "cn"))
-    around = either(load_table("chinese")["around_corrections"])
-    clause = rf"(?:{around})*?(?P<cn>{chinese})(?:{around}|{chinese})*|(?P<en>{english})"
-    strong = [phrase for code in LANGUAGES for phrase in table["corrections"][code]]
-    return strong, re.compile(rf"(?:^|[，。,.!！；;])\s*(?:{clause})\s*(?=[，。,.!！？?；;]|$)")
+    weak, around = any_of("language", "weak_corrections").pattern, any_of("chinese", "around_corrections").pattern
+    clause = rf"{around}*?(?P<weak>{weak})(?:{around}|{weak})*"
+    strong = [phrase for code in LANGUAGES for phrase in load_table("language")["corrections"][code]]
+    return strong, re.compile(rf"(?:^|[，。,.!！；;])\s*{clause}\s*(?=[，。,.!！？?；;]|$)")
 
 
 def find_corrections(folded: str) -> list[Detected]:
     """Return the expressions that reject the last answer; a weak one only where its clause holds nothing else."""
     strong, clause = _corrections()
     matches = islice(clause.finditer(folded), MOST_OCCURRENCES)
-    weak = [Span(*match.span(name), match[name]) for match in matches if (name := match.lastgroup)]
+    weak = [Span(*match.span("weak"), match["weak"]) for match in matches]
     ordered = sorted(_genuine([*find_phrases(strong, folded), *weak], folded), key=longest_first)
     spans = apart(ordered, lambda span: span[:2])
     return [Detected(s, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS) for s in spans]
@@ -143,13 +140,6 @@ def find_time_words(folded: str, now: datetime) -> list[Detected]:
     return found
 
 
-@cache
-def any_phrase(name: str) -> re.Pattern[str]:
-    """Return the pattern of any phrase of a row of `data/language.yaml`, in both languages."""
-    rows = load_table("language")[name]
-    return re.compile("|".join(phrase_pattern(phrase)[1].pattern for code in LANGUAGES for phrase in rows[code]))
-
-
 def find_references(
     folded: str, config: ReferenceResolverConfig, now: datetime, history: Sequence[Message], zone: tzinfo
 ) -> list[Detected]:
@@ -158,7 +148,7 @@ def find_references(
     Without a verb of speaking something must have been said at that time which shares the query's topic, if it has one.
     """
     found = [*find_keywords(folded, config), *find_corrections(folded)]
-    spoken = any_phrase("spoken_of").search(folded) is not None
+    spoken = any_of("language", "spoken_of").search(folded) is not None
     for word in find_time_words(folded, in_zone(now, zone)):
         topic = topic_tokens(folded[: word.span.start] + " " + folded[word.span.end :])
         said = [] if spoken or word.interval is None else said_within(history, word.interval, zone)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
@@ -38,7 +38,7 @@ _POSSESSIVE = re.compile(
 )
 _EXPLETIVE = re.compile(
     r"(?i)\b(?:(?:is|was|be)\s+it|it\s+(?:is|was|takes?|means?|costs?))\s+(?:\w+\s+)?(?:that|to)\b"
-    r"|\bit\s+means?\s+(?:when|if)\b|\b(?:an?|if the) [\w-]+.*\bits?\b"
+    r"|\b(?:an?|if the) [\w-]+.*\bits?\b"
 )  # It stands for the clause that follows ("Is it safe to ..."), or for what came before ("May a pot boil if it ...")
 _DETERMINERS = frozenset({"a", "an", "the", "this", "any", "every", "each", "no", "my", "your", "our"})
 _WITHIN = re.compile(rf"(?<=\s){NOUN}\s+{PREPOSITION}\s+$", re.IGNORECASE)
@@ -48,7 +48,7 @@ _DEMONSTRATIVE = re.compile(
     rf"|{PREPOSITION}\s+there)\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b"
-    r"|\bthat\W*$)(?!\s+(?:he|she|they|it|the|you|i|we|of)\b)"
+    r"|\bthat\W*$)"
 )
 _DEFINITE = re.compile(rf"\bthe\s+(?P<noun>[\w-]+)(?!\s+of\b)(?=\s+{PREPOSITION}\b|(?:\s+\w+)?\W*$)", re.IGNORECASE)
 _CONTINUES = re.compile(
@@ -72,7 +72,6 @@ LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
 MOST_WITH_THE, MOST_OWN_WORDS = 3, 2
 """Content words up to which a question is about its one name, and "else" or "another" means the question before."""
 LONGEST_FRAGMENT, MOST_OPTIONS = 4, 5
-_Found = tuple[Span, str, Antecedent | None]  # a pronoun, the ending it has, and what it stands for
 
 
 class EnglishFollowUp(FollowUp):
@@ -81,7 +80,7 @@ class EnglishFollowUp(FollowUp):
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.heading = self._find_heading()
-        self.named = [name for name in names_in(self.query) if not name.opening or self._mentioned(name.text)]
+        self.named = sure_names(self.query)
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
         asks = self.query.rstrip().endswith("?") and not _CLAUSE.search(self.query)
         self.fragment = asks and len(self.query.split()) <= LONGEST_FRAGMENT  # "E501?", "Without a licence?"
@@ -94,9 +93,6 @@ class EnglishFollowUp(FollowUp):
         title, section = (" ".join(text_of(message).split()) for message in [*self.history, Message("user", "")][:2])
         topic = without_qualifier(title).strip(' ."“”')
         return Antecedent(topic, 0) if is_heading(title) and is_heading(section) else None
-
-    def _mentioned(self, name: str) -> bool:
-        return any(name in other.text for other in self.names)
 
     @cached_property
     def names(self) -> list[Antecedent]:
@@ -121,7 +117,7 @@ class EnglishFollowUp(FollowUp):
 
     def _pronouns(self) -> Standalone | None:
         """Replace the pronouns that stand for something before the query, the first of each kind; None without any."""
-        found: dict[str, _Found] = {}
+        found: dict[str, tuple[Span, str, Antecedent | None]] = {}  # of each kind: its ending, what it stands for
         options: tuple[str, ...] = ()
         for match in _PRONOUN.finditer(self.query):
             kind = next(name for name in ("he", "she", "they", "it") if match[name])
@@ -132,12 +128,14 @@ class EnglishFollowUp(FollowUp):
                 ending = "'s" if _POSSESSIVE.match(self.query, match.start(kind)) else ""
                 ending += match["clitic"] or ""
                 found[nature] = self.span(match), ending, (*rivals, self._antecedent(kind))[0]
-        found = _told_apart(found)
-        if not any(name for _, _, name in found.values()):
+        # Two kinds do not stand for the same: of these the less telling one stays.
+        telling = {found[nature][2]: found[nature] for nature in ("it", "they", "person") if nature in found}
+        replaced = sorted((span, ending, name) for span, ending, name in telling.values() if name)
+        if not replaced:
             return next((self.in_context(span, "pronoun") for span, _, _ in found.values()), None)
-        query, used = self.query, [name for _, _, name in sorted(found.values()) if name]
-        for span, ending, name in sorted(found.values(), reverse=True):
-            query = query[: span.start] + name.text + ending + query[span.end :] if name else query
+        query, used = self.query, [name for _, _, name in replaced]
+        for span, ending, name in reversed(replaced):
+            query = query[: span.start] + name.text + ending + query[span.end :]
         references = tuple(dependent(span, "pronoun") for span, _, _ in found.values())
         alone = self.changed(query, references[0].span, "pronoun", "the antecedent in the last turns", *used)
         antecedents = tuple(dict.fromkeys(name.text for name in used))
@@ -170,14 +168,13 @@ class EnglishFollowUp(FollowUp):
         named = next((name for name in self.names if looks_like_person(name.text) is person), None)
         if self.heading:
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
-        both = _side_by_side(self._name_giving())
-        if kind == "they" and both and all(looks_like_person(name.text) for name in both):
-            return Antecedent(" and ".join(name.text for name in both), both[0].source)
+        if kind == "they":
+            return None
         answered = self._name_given()
         if answered and self._goes_on_with(answered.text, kind):
             return answered
-        if person or kind == "they":
-            return named if person else None
+        if person:
+            return named
         # "It" can mean nothing but the one name that the last question is about, with little else.
         own = topic_tokens(asked)
         about = (name for name in [named, *self.names[:1]] if name and name.text in asked)
@@ -234,14 +231,6 @@ class EnglishFollowUp(FollowUp):
         asked = text_of(self.history[self.before.source]) if self.before else ""
         said = token_set(asked + " " + last_answer(self.history)[0])
         return next((match for match, noun in found if noun and noun <= said), None)
-
-
-def _told_apart(found: dict[str, _Found]) -> dict[str, _Found]:
-    """Return the pronouns by kind; two kinds do not stand for the same, and the less telling of them stays."""
-    for one, other in combinations([nature for nature in ("person", "they", "it") if nature in found], 2):
-        if found[one][2] == found[other][2]:
-            found[other] = (*found[other][:2], None)
-    return found
 
 
 def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:

@@ -10,10 +10,9 @@ import re
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from theworld.references.chinese_topics import ASKING, TIME, says_little, topic_of
-from theworld.references.config import LANGUAGES, load_table
-from theworld.references.context import FollowUp, Standalone, in_frame, with_context
-from theworld.references.detection import any_phrase
+from theworld.references.chinese_topics import ASKING, TIME, topic_of
+from theworld.references.config import any_of
+from theworld.references.context import ORDINAL, FollowUp, Standalone, in_frame, with_context
 from theworld.references.history import names_in, sure_names
 from theworld.state import ReferenceType
 from theworld.text.dates import MONTH
@@ -46,19 +45,11 @@ _NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
 """A number with what it counts or names: "exit code 143", "E501"."""
 
 
-@cache
-def _either(table: str) -> str:
-    """Return the pattern of any phrase of a table, the longest first."""
-    rows = load_table("frames")[table]
-    phrases = [phrase for code in LANGUAGES for phrase in rows[code]] if isinstance(rows, dict) else rows
-    ordered = sorted(phrases, key=len, reverse=True)
-    return "|".join(re.escape(p).replace("…", "[^，。,.？?]{1,10}?").replace(r"\ ", r"\s+") for p in ordered)
-
-
 @lru_cache(maxsize=4096)
 def topic_change(text: str) -> int | None:
     """Return where the words after an announced change of topic begin; None where a text announces none."""
-    head = rf"\W*(?:(?:{_either('before_changes')}){_GAP})*(?:{_either('topic_changes')})"
+    before, change = (any_of("frames", row).pattern for row in ("before_changes", "topic_changes"))
+    head = rf"\W*(?:{before}{_GAP})*{change}"
     match = re.match(rf"{head}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|$)(?:{head}|{_GAP})*", fold_in_place(text[:200]))
     return match.end() if match else None
 
@@ -66,15 +57,16 @@ def topic_change(text: str) -> int | None:
 @cache
 def _corrections() -> tuple[re.Pattern[str], ...]:
     """Return the forms of a correction: `value` is given, `rejected` not meant, `head` says so."""
-    reject, instead, first = (_either(name) for name in ("rejecting", "instead", "before_corrected"))
-    before, saying = rf"\W*(?:(?:{first}){_GAP})*", any_phrase("spoken_of").pattern
-    head = rf"(?P<head>{_either('corrected')})(?:\s+to\s+(?:{saying})(?:\s+about)?)?"
+    rows = ("before_corrected", "corrected", "rejecting", "instead")
+    first, said, reject, instead = (any_of("frames", row).pattern for row in rows)
+    before = rf"\W*(?:{first}{_GAP})*"
+    head = rf"(?P<head>{said})(?:\s+to\s+{any_of('language', 'spoken_of').pattern}(?:\s+about)?)?"
     value = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
-    rejected = rf"(?:{reject})\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
+    rejected = rf"{reject}\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
     forms = (
         rf"{rejected}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{head}|{instead})?\s*{value}",
         rf"{head}\s*{value}(?:(?:[,，]\s*|\s+){rejected})?",
-        rf"(?:{instead})?\s*{value}[,，]\s*(?:{head}|{rejected})",
+        rf"{instead}?\s*{value}[,，]\s*(?:{head}|{rejected})",
     )
     return tuple(re.compile(rf"{before}{form}[.?!。？！\s]*") for form in forms)
 
@@ -88,7 +80,9 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
     for match in filter(None, (form.fullmatch(folded) for form in forms)):
         value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
         query = before.text
-        if ASKING.search(value) and not says_little(value):  # a question of its own
+        if ORDINAL.fullmatch(fold_in_place(value)):
+            query = follow_up.alone(value, follow_up.history)
+        elif ASKING.search(value):  # a question of its own
             topic = topic_of(in_frame(query)[0]) if rejected else ""
             query = f"{topic}{value}" if topic and rejected not in topic else follow_up.alone(value, follow_up.history)
         [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
@@ -100,7 +94,7 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
                 continue
             framed = with_context(value, follow_up.filled)
             unsure = replace(follow_up.changed(framed, follow_up.whole, "continuation", CORRECTED, before), sure=False)
-            alone = follow_up.other_item(value, CORRECTED) or refill(follow_up, value) or unsure
+            alone = refill(follow_up, value) or unsure
         kind = ReferenceType.CORRECTION
         references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
         return replace(alone, references=tuple(references), reason=CORRECTED)
@@ -117,12 +111,12 @@ def _places(phrase: str, text: str) -> list[tuple[int, int]]:
     return [(start, end) for (start, _), (_, end) in pairs if tokens(folded[start:end]) == tokens(phrase)]
 
 
-def refill(follow_up: FollowUp, value: str) -> Standalone | None:
+def refill(follow_up: FollowUp, value: str, *, named: bool = True) -> Standalone | None:
     """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
     if follow_up.before is None:
         return None
     own, root = follow_up.frame
-    text = refilled(value, own, named=True)
+    text = follow_up.with_listed(value, own) or refilled(value, own, named=named)
     query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
     return follow_up.changed(query, follow_up.whole, "continuation", REFILLED, follow_up.before) if query else None
 
@@ -141,5 +135,5 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
         phrases = {match.span(2): match[1].lower() for match in _PHRASE.finditer(frame)}
         same = [place for place in phrases if phrases[place] == preposition.lower()]
         value = article * bool(same) + value
-        places = same or [place for place in places if place not in phrases]
+        places = same
     return frame[: places[-1][0]] + value + frame[places[-1][1] :] if places else None

@@ -9,12 +9,11 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from theworld.references.config import LanguageCode, load_table
+from theworld.references.config import LanguageCode, any_of, load_table
 from theworld.state import Message
 from theworld.text import split_sentences, tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
-from theworld.text.quantities import either
 from theworld.text.tokens import function_words, token_set
 
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}  # elsewhere -> ours
@@ -29,6 +28,7 @@ _NAME = re.compile(
     rf"(?<![\w'’]){_CAPITAL}(?:(?:{_GAP}(?:of|de|van|von|der|la|le|du|del|the|for|&))*{_GAP}(?:{_CAPITAL}|\d+\b))*"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(]\s*)$")
+_TABLE_HEAD = re.compile(r"(?m)^[^\n]*\|[^\n]*\n[ |:-]*--[ |:-]*$\n?")  # what columns are called names no one
 _HEADING = re.compile(r"\s*(?P<first>[\"'“‘]?[A-Z0-9]\S*)(?:\s+\S+){0,13}(?<![?!.])(?:\.\.\.)?\s*")
 
 
@@ -109,12 +109,6 @@ LONGEST_TEXT = 20_000  # characters of a message that are compared with a topic
 
 
 @cache
-def generic_chinese() -> re.Pattern[str]:
-    """Return the pattern of Chinese words that name no topic, those of `data/topics.yaml`."""
-    return re.compile(either(load_table("topics")["cn"]))
-
-
-@cache
 def _generic_english() -> frozenset[str]:
     return function_words() | {token for word in load_table("topics")["en"] for token in tokens(word)}
 
@@ -122,8 +116,8 @@ def _generic_english() -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def topic_tokens(phrase: str) -> frozenset[str]:
     """Return the index tokens of a phrase that name a topic; empty where none does."""
-    stripped = generic_chinese().sub(" ", fold_in_place(phrase))
-    return frozenset(token for token in tokens(stripped) if token not in _generic_english())
+    stripped = any_of("topics", "cn").sub(" ", fold_in_place(phrase))
+    return frozenset(tokens(stripped)) - _generic_english()
 
 
 def overlap(wanted: frozenset[str], text: str) -> float:
@@ -139,7 +133,7 @@ def answering(question: str, answer: str) -> str:
     """Return the sentence of an answer that holds most words of the question, names left out; the first of several."""
     named = frozenset(token for name in names_in(question) for token in tokens(name.text))
     wanted = topic_tokens(question) - named or named
-    sentences = [sentence.text for sentence in split_sentences(answer[:LONGEST_TEXT])]
+    sentences = [sentence.text for sentence in split_sentences(_TABLE_HEAD.sub("", answer[:LONGEST_TEXT]))]
     return max(sentences, key=lambda sentence: overlap(wanted, sentence), default="")
 
 
@@ -164,13 +158,13 @@ def _words(name: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def names_in(text: str) -> tuple[Name, ...]:
     """Return the names of a text from left to right; one that merely opens a sentence is marked as `opening`."""
-    text, found = text[:LONGEST_WITH_NAMES], []
+    text, found = _TABLE_HEAD.sub(lambda head: " " * len(head[0]), text[:LONGEST_WITH_NAMES]), []
     for match in _NAME.finditer(text):
         words, start = match.group().split(" "), match.start()
         opening = bool(_SENTENCE_START.search(text[max(0, start - 3) : start]))
-        while words and (_names_nothing(words[0]) or (words[0] == "A" and len(words) > 1 and not opening)):
+        while words and _names_nothing(words[0]):
             start, opening = start + len(words.pop(0)) + 1, False
-        while words and (_names_nothing(words[-1]) or words[-1] == "&"):
+        while words and _names_nothing(words[-1]):
             del words[-1]
         name = " ".join(words).rstrip(".,-&'’")
         if len(name) > 1 and not name.isdecimal():

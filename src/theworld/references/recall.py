@@ -1,20 +1,24 @@
 """Which messages a reference points at, scope by scope (specification 3.3), narrowed by the topic named with it.
 
-Stances of the assistant are found in its messages, kept as a cache, and looked up.
+Stances of the assistant are found in its messages, kept as a cache, and looked up. A question about the conversation is
+answered by the words of the turn that shares most with it, of several the last one; of the user's own questions by the
+one that an ordinal counts ("my first question").
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from theworld.references.chinese_topics import topic_in
-from theworld.references.config import LanguageCode, ReferenceResolverConfig, load_table
-from theworld.references.detection import any_phrase, in_zone, said_within
+from theworld.references.config import LanguageCode, ReferenceResolverConfig, any_of, load_table
+from theworld.references.context import RANKS
+from theworld.references.detection import Span, in_zone, said_within
 from theworld.references.history import (
     CLEAR_OVERLAP,
     as_messages,
@@ -25,14 +29,21 @@ from theworld.references.history import (
     topic_tokens,
     transcript,
 )
-from theworld.state import Message, ReferenceScope, ReferenceType
-from theworld.text import entity_key, split_sentences
+from theworld.state import Message, ReferenceScope, ReferenceType, ResolvedReference
+from theworld.text import entity_key, fold, split_sentences
 from theworld.text.calendar_units import Interval
 from theworld.text.folding import fold_in_place
+from theworld.text.language import CJK_RANGES
 
 MOST_STANCES = 100  # stances kept per thread; the oldest make room
 MOST_RANKED = 20  # stances of a history that are compared with the topic named, the latest
 TOPIC_NEIGHBOURS = 2  # messages taken before and after a labelled one
+_BETWEEN = r"[^。！？.!?]{0,60}?"
+_POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
+_ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth)\b|(?<=第)[一二三四五]|最初|最早|一开始|最开始")
+_ROLES = ("user", "assistant")
+MOST_SENTENCES = 3
+LONGEST_LIST = 600  # characters of a list that are quoted
 
 
 class Found(NamedTuple):
@@ -136,7 +147,7 @@ class Conversation:
 @lru_cache(maxsize=4096)
 def is_stance(text: str) -> bool:
     """Return whether a text states an opinion or advice ("我建议", "I think")."""
-    return any_phrase("stances").search(fold_in_place(text)) is not None
+    return any_of("language", "stances").search(fold_in_place(text)) is not None
 
 
 def extract_stances(
@@ -199,3 +210,82 @@ def last_stance(history: Sequence[Message], topic: str) -> int | None:
     wanted = topic_tokens(topic)
     ranked = islice(stated, MOST_RANKED if wanted else 1)
     return max(ranked, key=lambda index: overlap(wanted, text_of(history[index])), default=None)
+
+
+class Quote(NamedTuple):
+    """A piece of the conversation: text == history[turn].content[start:end]; turn -1 is a kept stance."""
+
+    text: str
+    turn: int
+    start: int
+    end: int
+    clear: bool = True  # whether it holds what the question names, or this names nothing
+
+
+@cache
+def _asks(kind: str) -> re.Pattern[str]:
+    """Return the pattern of a table's rows: Latin words stand alone, Chinese ones may stand in others."""
+    letter, table = rf"[^\W_{CJK_RANGES}]", load_table("asks")[kind]
+    edges = {"en": rf"(?<!{letter})(?:{{}})(?!{letter})", "zh": "(?:{})"}
+    rows = [
+        [edge.format("|".join(map(re.escape, word.split("/")))) for word in row]
+        for code, edge in edges.items()
+        for row in table[code]
+    ]
+    return re.compile("|".join(map(_BETWEEN.join, rows)))
+
+
+def chat_question(folded: str) -> Span | None:
+    """Return where a folded question asks, in so many words, for what was said or asked in this conversation."""
+    match = _asks("asked").search(folded) or _asks("said").search(folded)
+    return Span(match.start(), match.end(), match.group()) if match else None
+
+
+def asks_what_was_said(question: str, reference: ResolvedReference) -> bool:
+    """Return True for a question that refers to the conversation and asks for words of it."""
+    if reference.reference_type not in _POINTING or reference.metadata.get("kind") in {"pronoun", "continuation"}:
+        return False
+    folded = fold_in_place(question)
+    return chat_question(folded) is not None or _asks("pointing").search(fold(question)) is not None
+
+
+def quote_for(question: str, reference: ResolvedReference, history: Sequence[Message]) -> Quote | None:
+    """Return the sentences of the conversation that answer a question about it, None where none does.
+
+    Where the reference came from a kept stance alone, that stance is the quote.
+    """
+    folded, wanted = fold_in_place(question), topic_tokens(question)
+    asked, answers = ([i for i, m in enumerate(history) if m.role == role and text_of(m).strip()] for role in _ROLES)
+    ordinal = _ORDINAL.search(folded)
+    rank, word = (RANKS[ordinal.group()], ordinal.group()) if ordinal else (len(asked), "")
+    own = f"my {word} question" in folded or f"第{word}个问题" in folded
+    counted = asked[rank] if rank < len(asked) else None
+    if _asks("asked").search(folded):
+        if asked and not ordinal:
+            wanted = topic_tokens(_asks("asked").sub(" ", folded))
+            share, counted = max((overlap(wanted, text_of(history[i])), i) for i in asked)
+            counted = counted if share or not wanted else None
+        return None if counted is None else _quoted(history, counted)
+    # The question before an answer counts half.
+    shared = [overlap(wanted, text_of(message)) for message in history]
+    said = {i: shared[i] + (shared[i - 1] / 2 if i - 1 in asked else 0) for i in answers}
+    recalled = said.keys() & set(reference.source_turns)
+    if recalled:
+        # "Just now" may be longer ago than what it recalls where only that has the words.
+        turn = max(said, key=lambda i: (said[i], i in recalled, i))
+        if counted is not None and counted + 1 in said and (own or not said[turn]):
+            return _quoted(history, counted + 1)
+        unsaid = wanted and not said[turn] and reference.reference_type is not ReferenceType.STANCE
+        return None if unsaid else _quoted(history, turn)._replace(clear=not wanted or said[turn] >= CLEAR_OVERLAP)
+    if reference.reference_type is ReferenceType.STANCE and reference.resolved_content:
+        return Quote(reference.resolved_content, -1, 0, len(reference.resolved_content))
+    return None
+
+
+def _quoted(history: Sequence[Message], turn: int) -> Quote:
+    """Quote a message's first sentences; a list as far as LONGEST_LIST."""
+    content = text_of(history[turn])
+    sentences = split_sentences(content)
+    in_lines = "\n" in content.strip()
+    quoted = [s for s in sentences if in_lines and s.end <= LONGEST_LIST] or sentences[:MOST_SENTENCES]
+    return Quote(content[quoted[0].start : quoted[-1].end], turn, quoted[0].start, quoted[-1].end)

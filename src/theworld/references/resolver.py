@@ -20,8 +20,7 @@ from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import CORRECTED, corrected, topic_change
 from theworld.references.history import as_messages, sure_names, text_of, topic_tokens
 from theworld.references.model_fallback import LLMResolver, ask_model
-from theworld.references.quoting import chat_question
-from theworld.references.recall import Conversation, recall_turns
+from theworld.references.recall import Conversation, chat_question, recall_turns
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place

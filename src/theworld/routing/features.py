@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 from theworld.data_files import load_table
 from theworld.questions import read_question
+from theworld.questions.names import IDENTIFIER
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.text import Language, cjk_share
@@ -86,10 +87,9 @@ def signals() -> dict[str, re.Pattern[str]]:
 
 # Every repetition has a bound: a question of 20,000 characters is looked at from each of its places.
 _QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,500}[\"”」』》]")
-_IDENTIFIER = re.compile(
+_CODE = re.compile(
     r"(?<![A-Za-z0-9])(?:[A-Za-z]{1,40}(?:[-_/.][A-Za-z0-9]{1,40}){0,8}[-_ ]?\d[A-Za-z0-9_./-]{0,200}"
-    r"|\d{1,40}(?:[-./]\d{1,40}){2,20}|[A-Za-z]{1,40}(?:_[A-Za-z0-9]{1,40}){1,20}"
-    r"|[A-Za-z0-9_-]{1,100}\.(?:docx?|pdf|xlsx?|pptx?|txt|md|csv|json|py))(?![A-Za-z0-9])"
+    r"|\d{1,40}(?:[-./]\d{1,40}){2,20})(?![A-Za-z0-9])"
     r"|第[一二三四五六七八九十百\d]{1,12}[条款章节]|(?:article|section|clause|paragraph) \d+"
 )
 _LITERAL_ASK = re.compile(
@@ -116,19 +116,19 @@ def features_of(
     question = read_question(query if short else f"{query[: LONGEST_READ // 2]} {query[-LONGEST_READ // 2 :]}")
     found = {kind: tuple(m.group() for m in signals()[kind].finditer(question.folded)) for kind in SIGNAL_KINDS}
     query, plain = question.text, question.simplified
-    size = max(1, len("".join(query.split())))
-    literals = [m.group() for p in (_QUOTED, _IDENTIFIER) for m in p.finditer(plain)]
-    asked = _LITERAL_ASK.sub("", _IDENTIFIER.sub("", _QUOTED.sub("", plain)))
-    left = len(re.findall(r"\w", asked))
-    rest, chat = signals()["smalltalk"].subn(" ", question.folded)
+    rest = plain
+    for literal in (_QUOTED, IDENTIFIER, _CODE):
+        rest = literal.sub("", rest)
+    left = len(re.findall(r"\w", _LITERAL_ASK.sub("", rest)))
+    beside, chat = signals()["smalltalk"].subn(" ", question.folded)
     budget = context.deadline_ms or settings.retrieval.deadline_ms
     view = database or DatabaseView()
     mixed = 0.3 < cjk_share(query) < 1 and bool(re.search(r"[A-Z][a-zA-Z]+", query))
     return Features(
         language=question.language,
         signals=found,
-        smalltalk=short and chat > 0 and not _LETTERS.search(signals()["beside_smalltalk"].sub(" ", rest)),
-        literal=0.0 if not literals else 1.0 - min(1.0, left / size),
+        smalltalk=short and chat > 0 and not _LETTERS.search(signals()["beside_smalltalk"].sub(" ", beside)),
+        literal=0.0 if rest == plain else 1.0 - min(1.0, left / len("".join(query.split()))),
         quoted=bool(_QUOTED.search(query)),
         named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or mixed,
         database=view,

@@ -9,7 +9,6 @@ Language = Literal["en", "zh"]
 
 CJK_RANGES = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _CJK = re.compile(f"[{CJK_RANGES}]")
-_NON_SPACE = re.compile(r"\S")
 CHINESE_SHARE = 0.3
 MIXED_SHARE = 0.05
 """Share of CJK from which a text needs a model that knows Chinese, whatever its own language is."""
@@ -19,7 +18,7 @@ def cjk_share(text: str) -> float:
     """Return the share of CJK ideographs among the non-space characters, 0.0 for an empty text."""
     if text.isascii():
         return 0.0
-    total = len(_NON_SPACE.findall(text))
+    total = sum(map(len, text.split()))
     return len(_CJK.findall(text)) / total if total else 0.0
 
 

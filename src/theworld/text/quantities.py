@@ -243,23 +243,18 @@ def _quantity(match: re.Match[str]) -> Quantity:
         scale = max((n for word, n in _big_scales().items() if word in written), default=1)
     else:
         word = match["en"] or (match["money"] or "").strip()
-        scale = _scale(word) if word else _chinese_scale(_CHINESE_FIRST.match(match["zh"] or ""))
+        first, *parts = _PARTS.findall(f"1{match['zh'] or ''}") or [("1", "")]
+        scale = _scale(word or first[1])
         value = _exact(match["digits"].replace(",", ""), scale)
-        value += sum(_exact(number, _chinese(f"一{zh}") or 1) for number, zh in _PARTS.findall(match["zh"] or ""))
+        value += sum(_exact(number, _scale(word)) for number, word in parts)
     number = value // scale if isinstance(value, int) and value % scale == 0 else value / scale
     return Quantity(match.start(), match.end(), number, scale, unit)
 
 
-_CHINESE_FIRST = re.compile(_CHINESE_SCALE)
-
-
-def _chinese_scale(match: re.Match[str] | None) -> int:
-    return (_chinese(f"一{match.group()}") or 1) if match else 1
-
-
 def _scale(word: str) -> int:
+    """Return what a scale word of either language multiplies by, 1 without a word."""
     table = quantity_table()
-    return int(table["scales"].get(word) or table["scales_of_money"][word])
+    return int(table["scales"].get(word) or table["scales_of_money"].get(word) or _chinese(f"一{word}") or 1)
 
 
 @cache
@@ -273,11 +268,8 @@ def _leading_scale(words: str, *, money: bool) -> tuple[int, str]:
         return 1, words
     table = quantity_table()
     scales = {**table["scales"], **(table["scales_of_money"] if money else {})}
-    match = re.match(rf"(?P<en>{either(scales)})|{_CHINESE_SCALE}", words)
-    if match is None:
-        return 1, words
-    scale = _scale(match["en"]) if match["en"] else _chinese_scale(match)
-    return scale, words[match.end() :].strip()
+    match = re.match(rf"{either(scales)}|{_CHINESE_SCALE}", words)
+    return (_scale(match.group()), words[match.end() :].strip()) if match else (1, words)
 
 
 def _plain_digits(number: str) -> str | None:

@@ -128,7 +128,7 @@ _HOURS = {
 _PART_CN = f"(?P<part>{'|'.join(sorted((part for part in _HOURS if not part.isascii()), key=len, reverse=True))})"
 _PART_EN = r"(?P<part>morning|afternoon|evening|night)"
 _DAYS_BACK = {
-    "今": 0, "today": 0, "this": 0, "tonight": 0, "昨": 1, "yesterday": 1, "last": 1, "前": 2, "the": 2, "大": 3,
+    "今": 0, "today": 0, "this": 0, "昨": 1, "yesterday": 1, "last": 1, "前": 2, "the": 2, "大": 3,
 }  # fmt: skip
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 
@@ -144,7 +144,7 @@ def _day(moment: datetime, part: str | None) -> Period:
 def _days_back(match: Match, now: datetime) -> Period:
     word = match["day"]
     back = _DAYS_BACK[word.split()[0] if word.isascii() else word[0]]
-    return _day(now - back * DAY, "night" if word == "tonight" else match["part"])
+    return _day(now - back * DAY, match["part"])
 
 
 def _weekday_cn(match: Match, now: datetime) -> Period:
@@ -254,9 +254,8 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     (re.compile(pattern), reader)
     for pattern, reader in (
         (rf"(?:最近|近|过去|过往)的?{_N_CN}个?(?P<unit>天|日|周|星期|礼拜|月|季度|年)(?:内|以来|里|之内|间)?", _rolling),
-        (rf"{_B}(?:over\s+|in\s+|during\s+|within\s+)?(?:the\s+)?(?:last|past|previous|recent|most\s+recent)\s+{_N_EN}[\s-]+"
+        (rf"{_B}(?:over\s+|in\s+|during\s+|within\s+)?(?:the\s+)?(?:last|past|previous|recent|most\s+recent|trailing)\s+{_N_EN}[\s-]+"
          rf"{_U_EN}s?{_E}", _rolling),
-        (rf"{_B}trailing\s+{_N_EN}[\s-]+{_U_EN}s?{_E}", _rolling),
         (rf"{_B}(?:over|in|during|within)?\s*the\s+past\s+(?P<n>)?{_U_EN}{_E}", _rolling),
         (r"(?P<which>上上|上|本|这|当)个?(?P<unit>季度|季|月|周|星期|礼拜)(?:份)?(?![二三四五六日天1-7末]|一(?![共起直般次]))", _unit_back),
         (rf"{_B}(?P<which>last|previous|this|the\s+current|current)\s+(?P<unit>week|month|quarter|year)(?:'s)?{_E}", _unit_back),
@@ -264,7 +263,6 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (r"(?P<day>昨|今|前)(?P<part>晚上|晚|早|夜)", _days_back),
         (rf"{_B}(?P<day>the\s+day\s+before\s+yesterday|yesterday|today)(?:'s)?(?:\s+{_PART_EN})?{_E}", _days_back),
         (rf"{_B}(?P<day>last|this)\s+{_PART_EN}{_E}", _days_back),
-        (rf"{_B}(?P<day>tonight)(?P<part>){_E}", _days_back),
         (rf"(?P<which>上上|上|这|本)?(?<!每)个?(?:周|星期|礼拜)(?P<day>[一二三四五六日天1-7])(?!前|年|期|边|围|末|个|季|次){_PART_CN}?", _weekday_cn),
         (rf"{_B}(?P<which>last|this|on)\s+(?P<day>{'|'.join(_WEEKDAYS)})(?:\s+{_PART_EN})?{_E}", _weekday_en),
         (rf"{_AGO_CN}(?:以前|之前|前)(?!\d)", _ago),
@@ -298,18 +296,14 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
 )  # fmt: skip
 _TO = re.compile(r"\s*(?:到|至|~|～|-|–|—|直到|to|until|till|through|and)\s*(?:the\s+)?")
 _OPENING = re.compile(r"(?:从|自|由|介于|between|from)\s*$")
-_SINCE = re.compile(r"(?:(?<![a-z])since(?:\s+the\s+start\s+of)?|自从?|从)\s*$")
-_SINCE_AFTER = re.compile(r"\s*(?:以来|至今|起|开始|onwards?)")
-_UNTIL = re.compile(r"(?:(?<![a-z])(?:until|till|up\s+to|by|as(?:\s+of)?)(?:\s+the\s+end\s+of)?|截至|截止到?)\s*$")
-_BEFORE = re.compile(r"(?<![a-z])before\s*$")
-_BEFORE_AFTER = re.compile(r"\s*(?:之前|以前|前(?!\d))")
-_AFTER = re.compile(r"(?<![a-z])after\s*$")
-_AFTER_AFTER = re.compile(r"\s*(?:之后|以后)")
-_BOUNDS: tuple[tuple[str, re.Pattern[str] | None, re.Pattern[str] | None], ...] = (
-    ("since", _SINCE, _SINCE_AFTER),
-    ("before", _BEFORE, _BEFORE_AFTER),
-    ("after", _AFTER, _AFTER_AFTER),
-    ("until", _UNTIL, None),
+_BOUNDS = tuple(
+    (kind, re.compile(rf"(?:{before})\s*$"), re.compile(rf"\s*(?:{after})"))
+    for kind, before, after in (
+        ("since", r"(?<![a-z])since(?:\s+the\s+start\s+of)?|自从?|从", "以来|至今|起|开始|onwards?"),
+        ("before", "(?<![a-z])before", r"之前|以前|前(?!\d)"),
+        ("after", "(?<![a-z])after", "之后|以后"),
+        ("until", r"(?<![a-z])(?:until|till|up\s+to|by|as(?:\s+of)?)(?:\s+the\s+end\s+of)?|截至|截止到?", "(?!)"),
+    )
 )
 """What turns a period into an open one: kind, words before it, words after it."""
 
@@ -399,7 +393,7 @@ def _bound(item: TimeRange, folded: str, tomorrow: datetime) -> TimeRange:
     """Return a range with "since", "before" or "after" taken in."""
     begin, end = item.place
     for kind, before, after in _BOUNDS:
-        word = (after and after.match(folded, end)) or (before and before.search(folded, 0, begin))
+        word = after.match(folded, end) or before.search(folded, 0, begin)
         if word:
             return _turned(item, tomorrow, kind, (min(begin, word.start()), max(end, word.end())))
     opening = _OPENING.search(folded, 0, begin)

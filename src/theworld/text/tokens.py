@@ -14,14 +14,13 @@ from importlib import resources
 import snowballstemmer
 
 from theworld.text.folding import simplified
-from theworld.text.language import CJK_RANGES
+from theworld.text.language import CJK_RANGES, has_ideographs
 
 _PIECES = re.compile(rf"(?P<cjk>[{CJK_RANGES}]+)|(?P<word>[^\W_]+(?:['’][^\W_]+)*)")
 _SPLIT_CJK = re.compile(rf"[{CJK_RANGES}]+|[^{CJK_RANGES}]+")
 _STEMMER = snowballstemmer.stemmer("english")
 _STEMMING = threading.Lock()
 """A stemmer works in its own fields: two threads at once get each other's stems."""
-_CJK = re.compile(rf"[{CJK_RANGES}]")
 
 
 def stem(word: str) -> str:
@@ -56,7 +55,7 @@ def tokens(text: str) -> list[str]:
     found: list[str] = []
     for match in _PIECES.finditer(fold(text)):
         for piece in _SPLIT_CJK.findall(match.group()):
-            if _CJK.match(piece):
+            if has_ideographs(piece):
                 found.extend(piece[i : i + 2] for i in range(len(piece) - 1)) if len(piece) > 1 else found.append(piece)
             else:
                 word = piece.replace("’", "'").removesuffix("'s")
