@@ -87,6 +87,15 @@ def test_notes_of_one_document_change_places_by_what_they_say_beyond_its_title(t
     assert ranked(tmp_path / "b", MemoryGraph(), weights, "coffee press", notes)[0] == "press#0"
 
 
+def test_an_identifier_leaves_the_similarity_as_a_whole(tmp_path: Path) -> None:
+    store, text = NumpyDense(tmp_path, writable=True), "The max size is 9."
+    feed(store, put("a#0", text, vectors={"compass": Compass().embed_query(text)}))
+    reranker = EvidenceSetReranker(store, MemoryGraph(), {"compass": Compass()}.get, replace(PLAIN, prior=1.0))
+    found = reranker.rerank("MAX_SIZE", [note("a", text)], top_k=1, tenant="default", deadline=Deadline.after(60_000))
+    store.close()
+    assert found.ranked[0].relevance == pytest.approx(1.0)
+
+
 def walked(notes: Sequence[Candidate]) -> list[Candidate]:
     """The notes as if the graph's walk had ended on just them, which lie in different documents."""
     hits = [ChannelHit(rank=rank, score=0.5) for rank in range(1, len(notes) + 1)]

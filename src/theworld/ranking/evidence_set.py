@@ -253,7 +253,7 @@ def _assemble(
     for kind, importance in columns:
         for i, row in kind.rows.items():
             similarity[i, start : start + len(row)] = row
-            prior[i] = kind.pooled.get(i, 0.0)
+            prior[i] = kind.pooled.get(i, prior[i])  # identifiers have none, and leave that of words and vectors
         start += len(importance)
     titled, shared = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
     for i, j, link in links:
