@@ -27,6 +27,8 @@ from langgraph.runtime import Runtime
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from theworld.answers.sureness import WEIGHTS as SURENESS
+from theworld.answers.sureness import language_of
 from theworld.answers.sureness import signs as sureness_signs
 from theworld.evaluation.datasets import load_dataset
 from theworld.evaluation.documents.question_set import load_question_set
@@ -116,7 +118,7 @@ def sureness_rows(questions: Sequence[Asked], language: str) -> tuple[Array, Arr
     kept = [
         (sureness_signs(candidates, one.question, one.channels), there)
         for one, candidates, there in runs
-        if candidates and (language == "zh") == ("zh" in {one.question.language, candidates[0].language})
+        if candidates and language == language_of(one.question, candidates[0])
     ]
     there = np.array([float(one) for _, one in kept])
     weight = np.where(there > 0, 0.5 / max(there.sum(), 1), 0.5 / max((1 - there).sum(), 1))
@@ -127,7 +129,8 @@ def fitted(rows: Sequence[tuple[Array, Array, Array]], strength: float = 0.01) -
     """Return the weights of a logistic regression with L2 on standardised signs, for the signs as they are."""
     x, y, w = (np.concatenate(part) for part in zip(*rows, strict=True))
     w = w / w.sum()
-    mean, deviation = x.mean(axis=0), x.std(axis=0) + 1e-9
+    mean, deviation = x.mean(axis=0), x.std(axis=0)
+    deviation[deviation < 1e-6] = np.inf  # what is always the same says nothing
     mean[0], deviation[0] = 0.0, 1.0
     z = (x - mean) / deviation
 
@@ -169,7 +172,7 @@ def main() -> None:
         runs[Path(folder).name] = list(asked(Path(folder), Path(store), arguments.limit))
         print(f"{folder}: {len(runs[Path(folder).name])} questions", flush=True)
     report("graph share", {name: graph_rows(run) for name, run in runs.items()}, SHARPNESS)
-    for language in ("en", "zh"):
+    for language in SURENESS:
         rows = {name: sureness_rows(run, language) for name, run in runs.items()}
         report(f"sureness, {language}", {name: row for name, row in rows.items() if 0 < row[1].sum() < len(row[1])})
 

@@ -36,8 +36,10 @@ GOLDEN = {
     ("good", "zh"): 0.955617,
     ("poor", "en"): 0.021002,
     ("poor", "zh"): 0.042494,
+    ("good", "across"): 0.913726,
+    ("poor", "across"): 0.077415,
 }
-ASKED = {"en": read_question("what is it"), "zh": read_question("这是什么")}
+ASKED = {"en": read_question("what is it"), "zh": read_question("这是什么"), "across": read_question("what is it")}
 NOTES = {"dense": ChannelResult(channel="dense", hits=[(f"n#{n}", 0.5) for n in range(99)], mean=0.3, deviation=0.1)}
 """What meaning found among many notes."""
 
@@ -53,7 +55,8 @@ def candidates(
             for name, score in zip(("dense", "sparse"), scores, strict=True)
             if score >= 0
         }
-        given = {"note_id": f"d#{n}", "document_id": "d", "language": language, "channels": hits, "text": text}
+        written = "zh" if language == "across" else language
+        given = {"note_id": f"d#{n}", "document_id": "d", "language": written, "channels": hits, "text": text}
         ranked.append(Candidate.model_validate(given | {"covered": covered[n]}))
     return ranked
 
@@ -83,6 +86,12 @@ def test_signs_by_hand() -> None:
     assert named == {"always": 1.0, "words": math.log(10.0), "coverage": 0.8, "unknown names": 0.0}
 
 
+def test_coverage_says_nothing_across_languages() -> None:
+    """Between two languages neither words nor their vectors are near enough to cover anything."""
+    assert signs(candidates(**LISTS["poor"], language="zh"), ASKED["en"], NOTES)[3] == USUAL["coverage"]
+    assert signs(candidates(**LISTS["poor"], language="zh"), ASKED["zh"], NOTES)[3] == LISTS["poor"]["covered"][0]
+
+
 def test_what_is_not_known_has_its_usual_value() -> None:
     unheard = candidates(dense=[-1, -1], sparse=[-1, -1], covered=[0.5, 0.4])
     usual = (1.0, USUAL["words"], USUAL["meaning"], 0.5, 0.0)
@@ -109,6 +118,7 @@ def test_a_note_outside_a_list_counts_like_the_last_one_in_it() -> None:
         ("Does it run with MySQL?", "en", "It runs with MySQL 8.", 0.0),
         ("Does it run with MySQL?", "zh", "支持 SQLite。", 0.0),
         ("MySQL is slow. Why?", "en", "It runs.", 0.0),
+        ("May I work on a Saturday in June?", "en", "It runs.", 0.0),
         ("怎么挂 PVC？", "zh", "用 Helm 部署。", 1.0),
         ("怎么用 helm 部署？", "zh", "用 Helm 部署。", 0.0),
         ("为什么很慢？", "zh", "用 Helm 部署。", 0.0),

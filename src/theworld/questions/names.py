@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from theworld.text import entity_key, tokens
+from theworld.text.dates import MONTHS, WEEKDAYS
 from theworld.text.language import CJK_RANGES
 from theworld.text.tokens import function_words
 
@@ -86,9 +88,15 @@ def identifiers(text: str) -> Iterator[str]:
     yield from dict.fromkeys(match.group() for match in IDENTIFIER.finditer(text[:LONGEST_READ]))
 
 
+@cache
+def _calendar() -> frozenset[str]:
+    """Return the index tokens of months and days of the week: capitalised, but no names."""
+    return frozenset(token for word in (*MONTHS, *WEEKDAYS) for token in tokens(word))
+
+
 def name_tokens(text: str, language: str, written: Sequence[tuple[Place, str]]) -> frozenset[str]:
     """Return the index tokens of names written in a sentence, not at its beginning; in Chinese, of its Latin words."""
     within = (name for (start, _), name in written if not _SENTENCE_BEGINS.search(text[:start]))
     names = (word.group() for word in _WORD.finditer(text)) if language == "zh" else within
-    found = {token for name in names for token in tokens(name)} - function_words()
+    found = {token for name in names for token in tokens(name)} - function_words() - _calendar()
     return frozenset(token for token in found if len(token) > 1 and not token.isdigit())

@@ -170,7 +170,7 @@ class AnswerSettings(Section):
         default=0.7, ge=0.0, le=1.0, description="Least probability of a short answer; below, passages stand alone"
     )
     min_evidence: float = Field(
-        default=0.15, ge=0.0, le=1.0, description="Least probability that passages hold what is asked, else no answer"
+        default=0.1, ge=0.0, le=1.0, description="Least probability that passages hold what is asked, else no answer"
     )
     passage_characters_en: int = Field(
         default=1600, ge=200, le=100_000, description="Longest answer of English passages, in characters"

@@ -21,6 +21,7 @@ MONTHS: Mapping[str, int] = (
 """Names of months and their short forms, folded."""
 MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 """Pattern of a month's name in folded text."""
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 
 _YEAR = r"(?P<year>[12]\d{3})"
 _BC = r"(?P<year>\d{1,4})\s?(?P<bc>bce?\b|b\.\s?c\.(?:\s?e\.)?)"

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import cast
 
 from theworld.text.calendar_units import DAY, WEEK, CalendarUnit, midnight, shifted, unit_of
-from theworld.text.dates import MONTH, MONTHS
+from theworld.text.dates import MONTH, MONTHS, WEEKDAYS
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, either, find_quantities, read_numeral
 from theworld.text.sentences import apart
@@ -130,7 +130,6 @@ _PART_EN = r"(?P<part>morning|afternoon|evening|night)"
 _DAYS_BACK = {
     "今": 0, "today": 0, "this": 0, "昨": 1, "yesterday": 1, "last": 1, "前": 2, "the": 2, "大": 3,
 }  # fmt: skip
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 
 
 def _day(moment: datetime, part: str | None) -> Period:
@@ -156,7 +155,7 @@ def _weekday_cn(match: Match, now: datetime) -> Period:
 
 
 def _weekday_en(match: Match, now: datetime) -> Period:
-    back = (now.weekday() - _WEEKDAYS.index(match["day"])) % 7
+    back = (now.weekday() - WEEKDAYS.index(match["day"])) % 7
     return _day(now - (back or 7 * (match["which"] == "last")) * DAY, match["part"])
 
 
@@ -264,7 +263,7 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (rf"{_B}(?P<day>the\s+day\s+before\s+yesterday|yesterday|today)(?:'s)?(?:\s+{_PART_EN})?{_E}", _days_back),
         (rf"{_B}(?P<day>last|this)\s+{_PART_EN}{_E}", _days_back),
         (rf"(?P<which>上上|上|这|本)?(?<!每)个?(?:周|星期|礼拜)(?P<day>[一二三四五六日天1-7])(?!前|年|期|边|围|末|个|季|次){_PART_CN}?", _weekday_cn),
-        (rf"{_B}(?P<which>last|this|on)\s+(?P<day>{'|'.join(_WEEKDAYS)})(?:\s+{_PART_EN})?{_E}", _weekday_en),
+        (rf"{_B}(?P<which>last|this|on)\s+(?P<day>{'|'.join(WEEKDAYS)})(?:\s+{_PART_EN})?{_E}", _weekday_en),
         (rf"{_AGO_CN}(?:以前|之前|前)(?!\d)", _ago),
         (rf"{_B}{_N_EN}\s+(?P<unit>minute|min|hour|day|week|month|year)s?\s+(?:ago|earlier|back){_E}", _ago),
         (rf"{_B}(?P<n>half)\s+an?\s+(?P<unit>hour|day|month|year)\s+ago{_E}", _ago),
