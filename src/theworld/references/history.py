@@ -28,7 +28,7 @@ _NAME = re.compile(
     rf"(?<![\w'’]){_CAPITAL}(?:(?:{_GAP}(?:of|de|van|von|der|la|le|du|del|the|for|&))*{_GAP}(?:{_CAPITAL}|\d+\b))*"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(]\s*)$")
-_TABLE_HEAD = re.compile(r"(?m)^[^\n]*\|[^\n]*\n[ |:-]*--[ |:-]*$\n?")  # what columns are called names no one
+_TABLE_HEAD = re.compile(r"(?m)^(?=[^\n]*\|)[^\n]*\n(?=[^\n]*--)[ |:-]+$\n?")  # what columns are called names no one
 _HEADING = re.compile(r"\s*(?P<first>[\"'“‘]?[A-Z0-9]\S*)(?:\s+\S+){0,13}(?<![?!.])(?:\.\.\.)?\s*")
 
 
