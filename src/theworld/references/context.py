@@ -50,9 +50,11 @@ _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
+_FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might|means?|still|also|really"
+"""What follows an ordinal that stands alone, and is no noun."""
 ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
-    r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
+    rf"(?:(?=\s+(?:{_FINITE})\b)|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
     r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
 )
@@ -180,7 +182,8 @@ class FollowUp:
         sought = noun or not match["en"]
         named, index, items = next(filter(itemgetter(0), offers), nearest) if sought and not nearest[0] else nearest
         if not items or (noun and not (named or match["told"])):
-            listed = not noun and (match["en"] or span.phrase.endswith(("者", "步")))  # but for "第一个电池"
+            last = not self.query[span.end :].strip(_CLOSING)
+            listed = not noun and ((match["en"] and last) or span.phrase.endswith(("者", "步")))  # but for "第一个电池"
             return self.in_context(span, "pronoun") if listed else None
         span = span._replace(end=span.end if noun else span.end + named)
         items = [_plain(item).strip(_ITEM_ENDS) for item in items]

@@ -43,9 +43,13 @@ _EXPLETIVE = re.compile(
 _DETERMINERS = frozenset({"a", "an", "the", "this", "any", "every", "each", "no", "my", "your", "our"})
 _WITHIN = re.compile(rf"(?<=\s){NOUN}\s+{PREPOSITION}\s+$", re.IGNORECASE)
 """The noun beside which a pronoun stands: what "send an SMS with it" is about is no SMS."""
+_EXISTS = "".join(
+    rf"(?<!\b{word}\s)"
+    for word in ("is", "are", "was", "were", "be", "has", "have", "does", "do", "did", "hi", "hello")
+)
 _DEMONSTRATIVE = re.compile(
     r"(?i)(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?:(?!only)[\w-]+\s+)?ones?(?!\s+(?:who|that|which|of|with|in)\b)"
-    rf"|{PREPOSITION}\s+there)\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
+    rf"|{PREPOSITION}\s+there|(?<=\w\s){_EXISTS}there(?!\W*$|\s+(?:is|are|was|were|be|will|would|should|can|could|must|may|might|has|have|had|any|no)\b|['’]s))\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b"
     r"|\bthat\W*$)"

@@ -64,8 +64,8 @@ def _corrections() -> tuple[re.Pattern[str], ...]:
     value = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
     rejected = rf"{reject}\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
     forms = (
-        rf"{rejected}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{head}|{instead})?\s*{value}",
-        rf"{head}\s*{value}(?:(?:[,，]\s*|\s+){rejected})?",
+        rf"{rejected}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{head}|{instead})?[\s:：]*{value}",
+        rf"{head}[\s:：]*{value}(?:(?:[,，]\s*|\s+){rejected})?",
         rf"{instead}?\s*{value}[,，]\s*(?:{head}|{rejected})",
     )
     return tuple(re.compile(rf"{before}{form}[.?!。？！\s]*") for form in forms)
