@@ -35,7 +35,9 @@ _MODULE = re.compile(
     r"^(?:import\s.+?\sfrom\s+['\"].+?['\"];?|import\s+['\"].+?['\"];?|export\s+(?:const|default)\s[^\n]*)[ \t]*\n",
     re.M,
 )
-_WRAPPER = re.compile(r"^[ \t]*:{3,}[ \t]*(?P<kind>\w*)[ \t]*(?P<title>[^\n]*)$", re.M)
+_WRAPPER = re.compile(
+    r"^(?:(?P<quote>(?P<end>(?:[ \t]*>)+)[ \t]*)|[ \t]*):{3,}[ \t]*(?P<kind>\w*)[ \t]*(?P<title>[^\n]*)$", re.M
+)
 """The lines around an admonition of Docusaurus, VitePress and Pandoc: `:::note Title` and `:::`."""
 _ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?", re.M)
 """The beginning of a quote that GitHub or Obsidian shows as an admonition."""
@@ -133,7 +135,12 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
         text = pattern.sub("", text)
     text = _TEMPLATE.sub(_shown, text)
     # Of an admonition's first line its title is kept, else its kind.
-    text = _WRAPPER.sub(lambda line: _bold(line["title"] or line["kind"]) if line["kind"] else "", text)
+    text = _WRAPPER.sub(
+        lambda line: (
+            f"{line['quote'] or ''}{_bold(line['title'] or line['kind'])}" if line["kind"] else line["end"] or ""
+        ),
+        text,
+    )
     text = _ALERT.sub(lambda line: f"{line['quote']}{_bold(line['kind'].capitalize())}", text)
     text = _HARD_BREAK.sub("", text)
     in_cells = partial(_LINE_BREAK.sub, lambda gap: f"{gap[1]} " if "|" in gap.groups() else " / ")
