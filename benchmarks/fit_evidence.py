@@ -118,7 +118,7 @@ def sureness_rows(questions: Sequence[Asked], language: str) -> tuple[Array, Arr
     kept = [
         (sureness_signs(candidates, one.question, one.channels), there)
         for one, candidates, there in runs
-        if candidates and language == language_of(one.question, candidates[0])
+        if candidates and language == language_of(one.question, candidates)
     ]
     there = np.array([float(one) for _, one in kept])
     weight = np.where(there > 0, 0.5 / max(there.sum(), 1), 0.5 / max((1 - there).sum(), 1))

@@ -90,6 +90,8 @@ def test_coverage_says_nothing_across_languages() -> None:
     """Between two languages neither words nor their vectors are near enough to cover anything."""
     assert signs(candidates(**LISTS["poor"], language="zh"), ASKED["en"], NOTES)[3] == USUAL["coverage"]
     assert signs(candidates(**LISTS["poor"], language="zh"), ASKED["zh"], NOTES)[3] == LISTS["poor"]["covered"][0]
+    both = candidates(**LISTS["poor"], language="zh") + candidates(**LISTS["poor"])
+    assert signs(both, ASKED["en"], NOTES)[3] == LISTS["poor"]["covered"][0], "own notes would have the words"
 
 
 def test_what_is_not_known_has_its_usual_value() -> None:

@@ -22,7 +22,7 @@ WEIGHTS = {
     "zh": (-3.97, 0.58, 0.4, 4.13, -3.18),
     "across": (-2.56, 0.0, 0.82, 0.0, 0.0),
 }
-"""Of SIGNS, by the language of question and best note; "across" where these differ, so that only meaning tells."""
+"""Of SIGNS, by the language of question and best note; "across" two languages only meaning tells."""
 USUAL = {"words": 2.7, "meaning": 4.5, "coverage": 0.5}
 """About the medians of questions that documents answer."""
 SURE, LIKELY = 0.8, 0.5
@@ -41,11 +41,14 @@ def searched_notes(found: Found, *, filtered: bool) -> int:
     return dense.searched if dense and dense.searched and not filtered else USUAL_NOTES
 
 
-def language_of(question: Question, best: Candidate) -> Literal["en", "zh", "across"]:
-    """Return whose weights count: of the language of question and best note, or of two languages."""
-    if (question.language == "zh") != (best.language == "zh"):
+def language_of(question: Question, ranked: Sequence[Candidate]) -> Literal["en", "zh", "across"]:
+    """Return whose weights count: of the language of question and best note, or of two languages.
+
+    Where notes of the question's own language were found too, the best one of another language is less likely to help.
+    """
+    if not any((note.language == "zh") == (question.language == "zh") for note in ranked):
         return "across"
-    return "zh" if best.language == "zh" else "en"
+    return "zh" if "zh" in {question.language, ranked[0].language} else "en"
 
 
 def signs(
@@ -62,7 +65,7 @@ def signs(
     more there than the last one that is, and is taken to.
     """
     best, dense, notes = ranked[0], found.get("dense"), searched_notes(found, filtered=filtered)
-    same = language_of(question, best) != "across"
+    same = (question.language == "zh") == (best.language == "zh")
     rarer = _rarest(USUAL_NOTES) / _rarest(notes)
     words, meaning = USUAL["words"], USUAL["meaning"]
     if same and ("sparse" in found or any("sparse" in candidate.channels for candidate in ranked)):
@@ -70,7 +73,8 @@ def signs(
     if dense and dense.deviation > 0 and notes >= FEWEST_NOTES:
         meaning = (_score(best, found, "dense") - dense.mean) / dense.deviation
         meaning += _highest(USUAL_NOTES) - _highest(notes)
-    coverage = USUAL["coverage"] if best.covered is None or not same else best.covered
+    across = language_of(question, ranked) == "across"
+    coverage = USUAL["coverage"] if best.covered is None or across else best.covered
     # Among Chinese notes an English name has another form.
     names = question.name_tokens if question.language == "zh" or best.language != "zh" else frozenset[str]()
     unknown = bool(names) and not names <= frozenset[str]().union(*(token_set(f"{n.title} {n.text}") for n in ranked))
@@ -102,7 +106,7 @@ def probability(ranked: Sequence[Candidate], question: Question, found: Found, *
     """
     if not ranked:
         return 0.0
-    weights = WEIGHTS[language_of(question, ranked[0])]
+    weights = WEIGHTS[language_of(question, ranked)]
     seen = signs(ranked, question, found, filtered=filtered)
     return 1 / (1 + math.exp(-math.fsum(w * s for w, s in zip(weights, seen, strict=True))))
 
