@@ -9,7 +9,7 @@ A SET holds corpus/ and questions.jsonl, a FOLDER is in the BEIR layout. Two log
   on a question, weighed by how much (nDCG@10 by document), each set counting by the square root of its mean gain. Twice
   the fitted weights are used: in between, the mixture of both lists loses to either;
 - sureness (`src/theworld/answers/sureness.py`): whether the gold documents are there, each question asked twice, once
-  with its gold documents hidden; by the language of the notes. Half of the weight lies on questions whose gold
+  with its gold documents hidden; by language, or across two. Half of the weight lies on questions whose gold
   documents are there.
 """
 

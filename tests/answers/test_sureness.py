@@ -36,8 +36,8 @@ GOLDEN = {
     ("good", "zh"): 0.955617,
     ("poor", "en"): 0.021002,
     ("poor", "zh"): 0.042494,
-    ("good", "across"): 0.913726,
-    ("poor", "across"): 0.077415,
+    ("good", "across"): 0.942676,
+    ("poor", "across"): 0.053962,
 }
 ASKED = {"en": read_question("what is it"), "zh": read_question("这是什么"), "across": read_question("what is it")}
 NOTES = {"dense": ChannelResult(channel="dense", hits=[(f"n#{n}", 0.5) for n in range(99)], mean=0.3, deviation=0.1)}

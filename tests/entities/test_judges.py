@@ -52,6 +52,13 @@ def test_no_candidates_is_none() -> None:
     assert DeterministicJudge().judge(JudgedEntity(label="x"), "x", []).reason == "无候选"
 
 
+@given(st.text(max_size=40), st.text(max_size=80), st.lists(st.text(max_size=20), max_size=3))
+def test_any_text_gives_a_judgement(mention: str, context: str, labels: list[str]) -> None:
+    rows = [{"id": f"Q{index + 1}", "label": label, "description": None} for index, label in enumerate(labels)]
+    output = DeterministicJudge().judge(JudgedEntity(label=mention), context, rows)
+    assert 0 <= output.confidence <= 1
+
+
 def test_the_model_is_not_asked_when_the_judge_is_sure() -> None:
     model = FakeChatModel([])
     judge = ModelJudge(model, sure=0.5)

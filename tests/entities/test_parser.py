@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
+from hostile_values import HOSTILE
 from theworld import JudgeOutput, fallback_zero_candidates, format_candidates, parse_llm_output
 from theworld.errors import SettingsError
 
@@ -86,6 +87,11 @@ def test_several_results_in_one_text_and_duplicates() -> None:
 )
 def test_zero_candidates(raw: Any) -> None:
     assert format_candidates(raw) == []
+
+
+def test_an_unusable_item_is_logged_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    assert format_candidates([HOSTILE["no dict"], SEARCH]) == [CANDIDATE]
+    assert "source=wikidata" in caplog.text
 
 
 def test_cycles_long_labels_and_bidi_marks() -> None:

@@ -12,6 +12,8 @@ from typing import Any
 from theworld.entities.schema import CandidateLimits, read_limits
 from theworld.state import EntityCandidate
 
+MAX_FIELD = 2_000
+"""Characters of a candidate's field that a judge reads."""
 _QID = re.compile(r"Q[1-9][0-9]{0,18}")
 _MENTIONED = re.compile(r"(?<![A-Za-z0-9_])[Qq]([1-9][0-9]{0,18})(?![A-Za-z0-9_])")
 _FRAGMENT = re.compile(r"[?#].*", re.DOTALL)
@@ -289,10 +291,6 @@ def _aliases(stated: Any) -> list[Any]:
     if not isinstance(stated, Sequence) or isinstance(stated, bytes):
         return []
     return [alias.get("value") if isinstance(alias, Mapping) else alias for alias in stated[:MAX_SCANNED_ALIASES]]
-
-
-MAX_FIELD = 2_000
-"""Characters of a candidate's field that a judge reads."""
 
 
 def readable(candidate: Any) -> dict[str, Any]:

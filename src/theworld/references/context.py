@@ -50,11 +50,10 @@ _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
-_FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might|means?|still|also|really"
-"""What follows an ordinal that stands alone, and is no noun."""
+FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
 ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
-    rf"(?:(?=\s+(?:{_FINITE})\b)|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
+    rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
     r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
 )

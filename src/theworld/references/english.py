@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
-from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
+from theworld.references.context import FINITE, Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
 from theworld.references.frames import NOUN, PREPOSITION, refill
 from theworld.references.history import (
@@ -43,15 +43,14 @@ _EXPLETIVE = re.compile(
 _DETERMINERS = frozenset({"a", "an", "the", "this", "any", "every", "each", "no", "my", "your", "our"})
 _WITHIN = re.compile(rf"(?<=\s){NOUN}\s+{PREPOSITION}\s+$", re.IGNORECASE)
 """The noun beside which a pronoun stands: what "send an SMS with it" is about is no SMS."""
-_EXISTS = "".join(
-    rf"(?<!\b{word}\s)"
-    for word in ("is", "are", "was", "were", "be", "has", "have", "does", "do", "did", "hi", "hello")
-)
+_EXISTS = "".join(rf"(?<!\b{word}\s)" for word in (*FINITE.split("|"), "be", "hi", "hello"))
+_THERE = rf"(?<=\w\s){_EXISTS}there(?!\W*$|['’]s|\s+(?:{FINITE}|be|any|no)\b)"
+"""A place within a sentence: neither what exists ("are there", "there is") nor a greeting."""
 _DEMONSTRATIVE = re.compile(
     r"(?i)(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?:(?!only)[\w-]+\s+)?ones?(?!\s+(?:who|that|which|of|with|in)\b)"
-    rf"|{PREPOSITION}\s+there|(?<=\w\s){_EXISTS}there(?!\W*$|\s+(?:is|are|was|were|be|will|would|should|can|could|must|may|might|has|have|had|any|no)\b|['’]s))\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
+    rf"|{PREPOSITION}\s+there|{_THERE})\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
-    r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b"
+    r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b(?!\s+of\b)"
     r"|\bthat\W*$)"
 )
 _DEFINITE = re.compile(rf"\bthe\s+(?P<noun>[\w-]+)(?!\s+of\b)(?=\s+{PREPOSITION}\b|(?:\s+\w+)?\W*$)", re.IGNORECASE)

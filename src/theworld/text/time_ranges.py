@@ -128,7 +128,7 @@ _HOURS = {
 _PART_CN = f"(?P<part>{'|'.join(sorted((part for part in _HOURS if not part.isascii()), key=len, reverse=True))})"
 _PART_EN = r"(?P<part>morning|afternoon|evening|night)"
 _DAYS_BACK = {
-    "今": 0, "today": 0, "this": 0, "昨": 1, "yesterday": 1, "last": 1, "前": 2, "the": 2, "大": 3,
+    "今": 0, "today": 0, "this": 0, "to": 0, "昨": 1, "yesterday": 1, "last": 1, "前": 2, "the": 2, "大": 3,
 }  # fmt: skip
 
 
@@ -262,6 +262,7 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (r"(?P<day>昨|今|前)(?P<part>晚上|晚|早|夜)", _days_back),
         (rf"{_B}(?P<day>the\s+day\s+before\s+yesterday|yesterday|today)(?:'s)?(?:\s+{_PART_EN})?{_E}", _days_back),
         (rf"{_B}(?P<day>last|this)\s+{_PART_EN}{_E}", _days_back),
+        (rf"{_B}(?P<day>to)(?P<part>night){_E}", _days_back),
         (rf"(?P<which>上上|上|这|本)?(?<!每)个?(?:周|星期|礼拜)(?P<day>[一二三四五六日天1-7])(?!前|年|期|边|围|末|个|季|次){_PART_CN}?", _weekday_cn),
         (rf"{_B}(?P<which>last|this|on)\s+(?P<day>{'|'.join(WEEKDAYS)})(?:\s+{_PART_EN})?{_E}", _weekday_en),
         (rf"{_AGO_CN}(?:以前|之前|前)(?!\d)", _ago),
