@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.answers import QuestionCoverage, compose_passages, see_also, shown_text
+from theworld.answers.excerpts import Span
 from theworld.answers.passages import FIRST_SHARE, FRAME, SEE_ALSO
 from theworld.questions import read_question
 from theworld.state import Candidate, Passage
@@ -103,8 +104,8 @@ def test_two_things_asked_have_half_of_the_room_each() -> None:
 def test_a_piece_may_say_it_in_other_words() -> None:
     document = Document((LEAVE, "Sick leave ends.\n\nA child is born: twelve weeks.\n\nOther leave."))
 
-    def meant(note: Candidate, pieces: Sequence[tuple[int, int]], already: str) -> list[float]:
-        assert already == ""
+    def meant(note: Candidate, pieces: Sequence[tuple[int, int]], already: Sequence[Span]) -> list[float]:
+        assert not already
         return [float("born" in note.text[start:end]) for start, end in pieces]
 
     asked = "How long is parental leave?", document.candidates(0), document

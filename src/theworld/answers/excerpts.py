@@ -20,7 +20,9 @@ from theworld.text import last_break, split_sentences
 from theworld.text.layout import FENCE, announces, open_fence
 
 Note = Candidate | StoredNote
-Cover = Callable[[Note, Sequence[tuple[int, int]], str], Sequence[float]]
+Span = tuple[Note, int, int]
+"""A note, and the start and end of a piece of its text."""
+Cover = Callable[[Note, Sequence[tuple[int, int]], Sequence[Span]], Sequence[float]]
 """A note, (start, end) of pieces of its text, and what is shown already, to the share that each piece covers of what
 the question asks beyond that; [] if not known."""
 FENCES = 20
@@ -43,9 +45,10 @@ class QuestionCoverage:
     parts: int = 1
     """How many things the question asks, each of which gets as much room."""
 
-    def of(self, note: Note, pieces: Sequence[tuple[int, int]], shown: str) -> list[float]:
+    def of(self, note: Note, pieces: Sequence[tuple[int, int]], shown: Sequence[Span]) -> list[float]:
         """Return the share of the question in each piece; what is shown already counts less."""
-        said = [self.words.covered(note.text[start:end], shown) for start, end in pieces]
+        already = "\n".join(one.text[start:end] for one, start, end in shown)
+        said = [self.words.covered(note.text[start:end], already) for start, end in pieces]
         meant = self.meant(note, pieces, shown) if self.meant else ()
         return [(one + other) / 2 for one, other in zip(said, meant, strict=True)] if meant else said
 
@@ -61,7 +64,7 @@ class Excerpt(NamedTuple):
     """Whether it ends within a sentence or row, since not even one fits."""
 
 
-def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, shown: str = "") -> Excerpt:
+def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, shown: Sequence[Span] = ()) -> Excerpt:
     """Return the run of a note's units that fits and holds the one that says most of what is not shown yet.
 
     Where it begins inside a code block or a table, the line that opens the block or the table's header is repeated.
@@ -79,7 +82,7 @@ def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, s
     return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))), cut)
 
 
-def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: str) -> tuple[int, int, bool]:
+def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: Sequence[Span]) -> tuple[int, int, bool]:
     """Return (start, end) of the units around the one that says most, as many as fit, and whether that one does not.
 
     The last of them announces nothing: what is announced says it, whatever words it has.

@@ -166,7 +166,7 @@ def _fitting(
         return _Piece(note, 0, len(note.text), lead)
     if taken and room < LEAST_SHARE * limit:
         return None
-    shown = "\n".join(one.text for one in taken)
+    shown = [(one.note, one.start, one.end) for one in taken]
     start, end, lead, cut = best_excerpt(note, coverage, max(room, 1), lead, shown)
     if taken and cut:
         return _Piece(note, 0, 0)
