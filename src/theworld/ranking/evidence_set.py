@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -308,18 +309,24 @@ def _by_beyond_title(
     places: dict[str, list[int]] = defaultdict(list)
     for place, choice in enumerate(choices[:TOLD_APART]):
         places[candidates[choice.index].document_id].append(place)
-    ordered = list(choices)
+    asked: list[tuple[list[int], set[str], str]] = []
     for own in places.values():
-        notes = [choices[place].index for place in own]
-        titled = token_set(candidates[notes[0]].title)
+        titled = token_set(candidates[choices[own[0]].index].title)
         words = set(question.content) - titled
-        if len(own) < 2 or not words or titled.isdisjoint(question.content):
-            continue
-        rest, beyond = rest_of(question, titled), np.zeros(len(notes), dtype=np.float32)
-        for space in spaces:
+        if len(own) > 1 and words and not titled.isdisjoint(question.content):
+            asked.append((own, words, rest_of(question, titled)))
+    if not asked:
+        return list(choices)
+    with ThreadPoolExecutor(len(asked), thread_name_prefix="beyond-title") as pool:
+        embedded = [list(pool.map(space.embed, [rest for _, _, rest in asked])) for space in spaces]
+    ordered = list(choices)
+    for number, (own, words, _) in enumerate(asked):
+        notes = [choices[place].index for place in own]
+        beyond = np.zeros(len(notes), dtype=np.float32)
+        for space, queries in zip(spaces, embedded, strict=True):
             there = [i for i, note in enumerate(notes) if note in space.notes]
             if there:
-                found = space.similarities([space.embed(rest)], [notes[i] for i in there]).mean(axis=0)[0]
+                found = space.similarities([queries[number]], [notes[i] for i in there]).mean(axis=0)[0]
                 beyond[there] = np.maximum(beyond[there], found)
         beyond += [len(words & token_set(candidates[note].text)) / len(words) / 2 for note in notes]
         beyond -= LATER * np.arange(len(notes), dtype=np.float32)
