@@ -227,6 +227,12 @@ def test_the_first_grows_within_its_section_downwards_first() -> None:
     assert below.text == "Two.\n\nThree."
 
 
+def test_the_section_of_the_best_goes_on_before_other_notes() -> None:
+    document = Document((PAY, "Step one."), (PAY, "Step two."), (LEAVE, "Steps elsewhere."))
+    passages = shown("step one", document.candidates(0, 2), document, limit=65)
+    assert [passage.text for passage in passages] == ["Step one.\n\nStep two."]
+
+
 @pytest.mark.parametrize("gap", ["\n", "\n\n", "\r\n\r\n", " ", ""])
 def test_whatever_white_space_stands_between_is_kept(gap: str) -> None:
     document = Document((PAY, "One."), (PAY, "Two."), gap=gap)

@@ -1,9 +1,9 @@
 """The passages a person is shown: whole blocks under their headings, the best first, within a limit of characters.
 
 1. Notes are taken in their order while they fit. One that does not fit is cut to the run of its paragraphs, lines or
-   sentences that says most of the question, where enough of the limit is left; then nothing further is taken. What a
-   note's end announces ("the steps:") stands in the note after it, which is taken next. Where the question asks two
-   things, the first note gets half of the limit.
+   sentences that says most of the question, where enough of the limit is left; then nothing further is taken. After the
+   best note its section goes on, and what a note's end announces ("the steps:") stands in the note after it: that is
+   taken next. Where the question asks two things, the first note gets half of the limit.
 2. What is left over lets the first passage grow outwards within its own section, downwards first.
 3. Notes that follow each other with nothing but white space between become one passage, which stands under the
    headings that they share; passages keep the order of their best notes.
@@ -15,7 +15,7 @@ table's header, a list's introduction) is the lead, which is shown before them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
@@ -32,6 +32,8 @@ ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
 """Note ids to those that exist."""
 ReadText = Callable[[str, int, int], str]
 """(document id, start, end) to the document's text there; empty when it cannot be read."""
+Around = Callable[[str, int], Mapping[int, StoredNote]]
+"""(document id, ordinal) to the notes on each side of that one, by their ordinals."""
 
 NOTES = 6
 """Notes, best first, that passages are taken from."""
@@ -107,11 +109,18 @@ def compose_passages(
 
     The place of the first is shown in any case, however long.
     """
-    taken, between = _taken(ranked[:NOTES], coverage, limit, read), cache(between)
+    between = cache(between)
+
+    @cache
+    def around(document_id: str, ordinal: int) -> Mapping[int, StoredNote]:
+        near = range(max(ordinal - NEIGHBOURS, 0), ordinal + NEIGHBOURS + 1)
+        return {one.ordinal: one for one in read([f"{document_id}#{one}" for one in near if one != ordinal])}
+
+    taken = _taken(ranked[:NOTES], coverage, limit, between, around)
     if not taken:
         return ()
     left = limit - sum(map(_shown, taken))
-    pieces = taken + _grown(taken, left, read, between)
+    pieces = taken + _grown(taken, left, between, around)
     order = {piece.key: place for place, piece in enumerate(pieces)}
     runs: list[_Run] = []
     for piece in sorted(pieces, key=lambda one: one.key):
@@ -124,12 +133,24 @@ def compose_passages(
 
 def see_also(ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int) -> tuple[str, ...]:
     """Return the places of the best notes that are not shown, each once, as many as `limit` characters hold."""
-    hidden = [place for place in dict.fromkeys(map(_place, ranked)) if place not in {one.place for one in shown}]
+    spans = [(one.document_id, one.start, one.end) for one in shown]
+    left = (
+        note
+        for note in ranked
+        if not any(name == note.document_id and start < note.end and note.start < end for name, start, end in spans)
+    )
+    hidden = [place for place in dict.fromkeys(map(_place, left)) if place not in {one.place for one in shown}]
     lengths = accumulate(len(place) + FRAME for place in hidden[:SEE_ALSO])
     return tuple(place for place, length in zip(hidden, lengths, strict=False) if length <= limit)
 
 
-def _taken(ranked: Sequence[Candidate], coverage: QuestionCoverage, limit: int, read: ReadNotes) -> list[_Piece]:
+def _taken(
+    ranked: Sequence[Candidate],
+    coverage: QuestionCoverage,
+    limit: int,
+    between: ReadText,
+    around: Around,
+) -> list[_Piece]:
     taken: list[_Piece] = []
     left, waiting = limit, deque[Note](ranked)
     while waiting:
@@ -145,9 +166,15 @@ def _taken(ranked: Sequence[Candidate], coverage: QuestionCoverage, limit: int, 
         if piece.text.strip() and (not taken or (_shown(piece) <= left and not cut_short)):
             taken.append(piece)
             left -= _shown(piece)
+            first, after = taken[0].note, None
             if piece.whole and announces(piece.text):
-                following = read([f"{note.document_id}#{note.ordinal + 1}"])
-                waiting.extendleft(one for one in following if one.section[: len(note.section)] == note.section)
+                after = around(note.document_id, note.ordinal).get(note.ordinal + 1)
+                after = after if after and after.section[: len(note.section)] == note.section else None
+            elif piece.whole and note.ordinal == first.ordinal + len(taken) - 1:
+                after = around(first.document_id, first.ordinal).get(note.ordinal + 1)
+                touches = after and _gap(piece, _Piece(after, 0, len(after.text), after.lead), between) is not None
+                after = after if after and touches and after.section == first.section else None
+            waiting.extendleft([after] if after else [])
         if not piece.whole and left < LEAST_SHARE * limit:
             break
     return taken
@@ -186,19 +213,18 @@ def _shown(piece: _Piece) -> int:
     return piece.cost + len(_place(piece.note)) + FRAME
 
 
-def _grown(taken: Sequence[_Piece], left: int, read: ReadNotes, between: ReadText) -> list[_Piece]:
+def _grown(taken: Sequence[_Piece], left: int, between: ReadText, around: Around) -> list[_Piece]:
     """Return the notes around the first piece that it grows by: of its own section, touching, as far as they fit."""
     first = taken[0]
     note, section = first.note, first.note.section
     if not first.whole:
         return []
-    wanted = [note.ordinal + step for step in range(-NEIGHBOURS, NEIGHBOURS + 1) if note.ordinal + step >= 0 and step]
-    around = {one.ordinal: one for one in read([f"{note.document_id}#{ordinal}" for ordinal in wanted])}
+    near = around(note.document_id, note.ordinal)
     there = {piece.key: piece for piece in taken}
     pieces: list[_Piece] = []
     for step in (1, -1):
         last = first
-        while (other := around.get(last.note.ordinal + step)) is not None:
+        while (other := near.get(last.note.ordinal + step)) is not None:
             if (other.section[: len(section)] if section else other.section) != section:
                 break
             piece = there.get((note.document_id, other.ordinal)) or _Piece(other, 0, len(other.text), other.lead)
