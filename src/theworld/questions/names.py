@@ -29,7 +29,7 @@ _CAPITALISED = re.compile(
 )
 IDENTIFIER = re.compile(
     r"(?<![\w./-])(?:--[A-Za-z][\w-]{1,60}|[A-Za-z][A-Za-z0-9]{1,60}(?:_+[A-Za-z0-9]{1,60}|\.[A-Za-z0-9]{2,60}){1,8}"
-    r"|[a-z]{2,30}[A-Z]\w{1,60})(?![\w/-])",
+    r"|[a-z]{2,30}[A-Z]\w{1,60}|[A-Za-z][A-Za-z0-9]{0,60}(?:-[A-Za-z0-9]{1,60}){0,4}-[0-9]{2,60})(?![\w/-])",
     re.ASCII,
 )
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.?!:\n])\s*$")
@@ -84,7 +84,7 @@ def capitalised_names(text: str) -> Iterator[tuple[Place, str]]:
 
 
 def identifiers(text: str) -> Iterator[str]:
-    """Yield what is written as code is, each once: `MAX_SIZE`, `server.port`, `--dry-run`, `maxSize`."""
+    """Yield what is written as code is, each once: `MAX_SIZE`, `server.port`, `--dry-run`, `maxSize`, `SKU-1041`."""
     yield from dict.fromkeys(match.group() for match in IDENTIFIER.finditer(text[:LONGEST_READ]))
 
 
