@@ -42,6 +42,7 @@ _FOREIGN = re.compile(
 )
 """Code, and where links lead."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_SENTENCE_ENDS = ".!?。！？…"
 
 
 class Block(NamedTuple):
@@ -84,12 +85,19 @@ class _Group(NamedTuple):
 
 
 def iter_notes(
-    text: str, limits: NoteSettings, *, start: int = 0, passage: bool = False, blocks: Sequence[Block] = ()
+    text: str,
+    limits: NoteSettings,
+    *,
+    start: int = 0,
+    passage: bool = False,
+    blocks: Sequence[Block] = (),
+    title: str = "",
 ) -> Iterator[NoteSpan]:
     """Yield the notes of a text from `start` on, in order, without surrounding white space.
 
     Without blocks its paragraphs are taken, which end at blank lines. `passage` marks a ready-made passage: kept whole
-    up to twice the limit.
+    up to twice the limit. Where the blocks begin in a section named as the document's `title`, that is one of several
+    beside each other: they are not joined, and the title is not said twice.
     """
     if passage:
         begin, end = _trimmed(text, start, len(text))
@@ -105,23 +113,29 @@ def iter_notes(
         alike = group.section == current.section and not group.heading and not group.lead
         return alike and _fits(text, current.start, group.end, limits)
 
+    opening = blocks[0].start if blocks else start
+    several = bool(blocks) and blocks[0].section[:1] == (title,)
+
     def inside(current: _Group, group: _Group) -> bool:
         return group.section[: len(current.section)] == current.section
 
     def little(current: _Group, group: _Group) -> bool:
         limit, both = _limit(text[current.start : group.end], limits), group.end - current.start
         least = min(current.end - current.start, group.end - group.start)
-        return inside(current, group) and least < limit // LEAST and both <= limit + LONGEST_HEADING
+        byline = current.start == opening and not current.heading and text[current.end - 1] not in _SENTENCE_ENDS
+        return (byline or inside(current, group)) and least < limit // LEAST and both <= limit + LONGEST_HEADING
 
     def small(current: _Group, group: _Group) -> bool:
-        return (current.heading or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
+        beside = current.heading and (not several or group.section[:1] == current.section[:1])
+        return (beside or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
 
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
     for group in _joined(_joined(_joined(groups, in_section), little), small):
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
         begin, end = _trimmed(text, group.start, group.end, kind)
-        yield NoteSpan(text[begin:end], begin, end, language, group.section, kind, group.lead)
+        section = group.section[several and group.section[:1] == (title,) :]
+        yield NoteSpan(text[begin:end], begin, end, language, section, kind, group.lead)
 
 
 def _prose(text: str, start: int, blocks: Sequence[Block]) -> str:

@@ -83,12 +83,13 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "") -> Sour
         raise IngestionError("there is no text in it", where=str(path))
     blocks = markdown_blocks(text, start)
     headings = [block for block in blocks if block.kind == "heading"]
-    highest = bool(headings) and _FIRST_LEVEL.fullmatch(text, headings[0].start, headings[0].end) is not None
-    above = highest or not any(len(heading.section) == 1 for heading in headings[1:])
+    highest = [_FIRST_LEVEL.fullmatch(text, heading.start, heading.end) is not None for heading in headings]
+    above = any(highest[:1]) or not any(len(heading.section) == 1 for heading in headings[1:])
     found = headings[0].section[-1] if headings and headings[0].section and above else ""
     title = title or found or title_from_name(path)
     if found == title:
-        blocks = markdown_blocks(text, start, title)
+        if sum(highest) < 2:  # else the title is a section beside others: what stands under them is not under it
+            blocks = markdown_blocks(text, start, title)
         if blocks[0].kind == "heading" and len(blocks) > 1:
             blocks = blocks[1:]
     return SourceDocument(title, text, body_start=blocks[0].start if blocks else start, blocks=blocks)
