@@ -44,7 +44,7 @@ def test_shows_a_document(cli, store: Path) -> None:
     assert "topic: towers" in done.out
     assert "The Old Light is a lighthouse, built by Ada Grey." in done.out
     notes = cli("show", "rush.md", "--store", store, "--notes").out
-    assert "rush.md#0" in notes
+    assert "rush.md#0 paragraph, characters 8-91 rush.md\n" in notes, "the place it is cited by, without a heading too"
     assert "[bold]for decades[/bold]" in notes, "what a document holds is never mark-up"
 
 

@@ -185,6 +185,8 @@ def show_document(
     as_json: JsonFlag = False,
 ) -> None:
     """Show a document as the store keeps it: where it comes from, its metadata, and its text or notes."""
+    from theworld.state.places import place_of
+
     with opened_store(store) as opened:
         found = opened.document(document_id, tenant=tenant)
     if found is None:
@@ -218,7 +220,7 @@ def show_document(
         out.print(visible(found.text))
         return
     for note in found.parts:
-        place = " › ".join(note.section)
+        place = place_of(found.id, found.source, found.title, note.section)
         out.print()
         out.print(Text(printable(f"{note.id}  {note.kind}, characters {note.start}-{note.end}  {place}"), style="cyan"))
         out.print(visible(f"{note.lead}\n{note.text}" if note.lead else note.text))
