@@ -193,15 +193,16 @@ def introduces(text: str, block: Block, after: Block) -> bool:
 
 
 def _groups(text: str, blocks: Iterable[Block], limits: NoteSettings) -> Iterator[_Group]:
-    """Yield what must stay together, or the pieces of a block that is too long."""
+    """Yield what must stay together, or the pieces of a block that is too long; headings at the end say nothing."""
     held: list[Block] = []
+    only_headings = True
     for block in blocks:
         introduced = bool(held) and block.kind != "heading" and introduces(text, held[-1], block)
         if held and not (introduced or all(one.kind == "heading" for one in held)):
             yield from _fitting(text, held, limits)
-            held = []
+            held, only_headings = [], False
         held.append(block)
-    if held:
+    if held and (only_headings or held[-1].kind != "heading"):
         yield from _fitting(text, held, limits)
 
 

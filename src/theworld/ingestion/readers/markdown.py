@@ -73,8 +73,10 @@ def read(path: Path) -> Iterator[SourceDocument]:
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
 
 
-def described(text: str, path: Path, *, start: int = 0, title: str = "") -> SourceDocument:
+def described(text: str, path: Path, *, start: int = 0, title: str = "", only_headings: bool = False) -> SourceDocument:
     """Return the document that is written in Markdown from `start` on; raises IngestionError where there is no text.
+
+    `only_headings` allows nothing but headings, where these are told by their looks: they may be all the text there is.
 
     The title is the one given, else the first heading, unless others of a lower level stand beside it, else the file's
     name. A first heading that says the same is no part of the body.
@@ -83,6 +85,8 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "") -> Sour
         raise IngestionError("there is no text in it", where=str(path))
     blocks = markdown_blocks(text, start)
     headings = [block for block in blocks if block.kind == "heading"]
+    if headings and len(headings) == len(blocks) and not only_headings:
+        raise IngestionError("there is no text in it but headings", where=str(path))
     highest = [_FIRST_LEVEL.fullmatch(text, heading.start, heading.end) is not None for heading in headings]
     above = any(highest[:1]) or not any(len(heading.section) == 1 for heading in headings[1:])
     found = headings[0].section[-1] if headings and headings[0].section and above else ""
