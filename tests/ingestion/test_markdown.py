@@ -24,7 +24,8 @@ def cases(name: str) -> list[Any]:
 
 @pytest.mark.parametrize("case", cases("cleaning.yaml"))
 def test_cleaning(case: dict[str, Any]) -> None:
-    assert cleaned(case["given"]) == (case["given"] if case.get("same") else case["text"])
+    found = cleaned(case["given"], mdx=case.get("mdx", False))
+    assert found == (case["given"] if case.get("same") else case["text"])
 
 
 @pytest.mark.parametrize("case", cases("blocks.yaml"))

@@ -69,7 +69,8 @@ def read(path: Path) -> Iterator[SourceDocument]:
     fields, start = _front_matter(text, path)
     title = " ".join(without_surrogates(str(_field(fields, "title", path, str) or "")).split())
     aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
-    document = described(text[:start] + cleaned(text[start:]), path, start=start, title=title)
+    body = cleaned(text[start:], mdx=path.suffix.lower() == ".mdx")
+    document = described(text[:start] + body, path, start=start, title=title)
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
 
 
