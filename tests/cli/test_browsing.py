@@ -60,6 +60,18 @@ def test_an_unknown_document_says_how_to_find_one(cli, store: Path) -> None:
     assert "theworld list" in done.err
 
 
+def test_an_id_that_is_nearly_right_names_the_nearest(cli, store: Path) -> None:
+    assert "Did you mean lighthouse.md?" in cli("show", "docs/Light-house.md", "--store", store).err
+    assert "Did you mean peart.md?" in cli("delete", "pert.md", "--store", store).err
+    assert "Did you mean" not in cli("show", "天一阁", "--store", store).err
+
+
+def test_a_tenant_without_documents_names_those_there_are(cli, store: Path) -> None:
+    done = cli("list", "--store", store, "--tenant", "foo")
+    assert (done.code, done.out) == (0, "0 documents.\nNo tenant is called 'foo'; this store has default.\n")
+    assert cli("list", "--store", store, "--search", "nowhere").out == "0 documents.\n"
+
+
 def test_no_store(cli, tmp_path: Path) -> None:
     assert cli("list", "--store", tmp_path / "none").code == 4
     assert run(["show"]) == 2
