@@ -113,8 +113,7 @@ def iter_notes(
         alike = group.section == current.section and not group.heading and not group.lead
         return alike and _fits(text, current.start, group.end, limits)
 
-    opening = blocks[0].start if blocks else start
-    several = bool(blocks) and blocks[0].section[:1] == (title,)
+    first = _titled_section(blocks, title)
 
     def inside(current: _Group, group: _Group) -> bool:
         return group.section[: len(current.section)] == current.section
@@ -122,11 +121,14 @@ def iter_notes(
     def little(current: _Group, group: _Group) -> bool:
         limit, both = _limit(text[current.start : group.end], limits), group.end - current.start
         least = min(current.end - current.start, group.end - group.start)
-        byline = current.start == opening and not current.heading and text[current.end - 1] not in _SENTENCE_ENDS
-        return (byline or inside(current, group)) and least < limit // LEAST and both <= limit + LONGEST_HEADING
+        return (
+            (inside(current, group) or _is_byline(text, current, blocks))
+            and least < limit // LEAST
+            and both <= limit + LONGEST_HEADING
+        )
 
     def small(current: _Group, group: _Group) -> bool:
-        beside = current.heading and (not several or group.section[:1] == current.section[:1])
+        beside = current.heading and (not first or group.section[:1] == current.section[:1])
         return (beside or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
 
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
@@ -134,8 +136,19 @@ def iter_notes(
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
         begin, end = _trimmed(text, group.start, group.end, kind)
-        section = group.section[several and group.section[:1] == (title,) :]
+        section = group.section[1:] if group.section[:1] == first else group.section
         yield NoteSpan(text[begin:end], begin, end, language, section, kind, group.lead)
+
+
+def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | None:
+    """Return the first section where the document's title is its heading, which is one of several beside each other."""
+    return (title,) if blocks and blocks[0].section[:1] == (title,) else None
+
+
+def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:
+    """Return whether a document's first words end no sentence: who wrote it belongs to whatever follows."""
+    first = bool(blocks) and group.start == blocks[0].start
+    return first and not group.heading and text[group.end - 1] not in _SENTENCE_ENDS
 
 
 def _prose(text: str, start: int, blocks: Sequence[Block]) -> str:

@@ -193,30 +193,27 @@ def _outermost(text: str, start: int) -> Iterator[_Found]:
     if lines[-1] < len(text):
         lines.append(len(text))
 
-    def span(node: SyntaxTreeNode, until: int) -> tuple[int, int]:
+    def span(node: SyntaxTreeNode) -> tuple[int, int]:
         first, last = node.map or (0, 0)
-        begin, end = lines[first], lines[min(last, until, len(lines) - 1)]
+        begin, end = lines[first], lines[min(last, len(lines) - 1)]
         return begin, begin + len(text[begin:end].rstrip())
 
-    def inside(node: SyntaxTreeNode, until: int) -> list[tuple[int, int]]:
-        children = [child for child in node.children if child.map and child.type != "inline"]
-        return [span(child, until) for child in children if child.map and child.map[0] < until]
+    def inside(node: SyntaxTreeNode) -> list[tuple[int, int]]:
+        return [span(child) for child in node.children if child.map and child.type != "inline"]
 
-    for node, until in _with_headings_freed(_parser()(body).children, text, lines):
-        kind, (begin, end) = _KINDS.get(node.type, "paragraph"), span(node, until)
+    for node in _with_headings_freed(_parser()(body).children, text, lines):
+        kind, (begin, end) = _KINDS.get(node.type, "paragraph"), span(node)
         if end <= begin or node.type == "hr":
             continue
-        block, parts = Block(kind, begin, end), inside(node, until)
+        block, parts = Block(kind, begin, end), inside(node)
         if kind == "heading":
             yield _Found(block, int(node.tag[1:]), plain_heading(node.children[0].content))
         elif kind == "list":
-            divided = tuple(
-                part for item in node.children for part in _item(text, span(item, until), inside(item, until))
-            )
+            divided = tuple(part for item in node.children for part in _item(text, span(item), inside(item)))
             first = int(node.attrs.get("start", 1)) if node.type == "ordered_list" else None
             yield _Found(block._replace(parts=divided), first=first, items=len(node.children))
         elif kind == "table":  # header and rule are the lead, rows the parts
-            rows = [span(row, until) for part in node.children for row in part.children]
+            rows = [span(row) for part in node.children for row in part.children]
             if len(rows) > 1:
                 head = begin + len(text[begin : rows[1][0]].rstrip())
                 block = block._replace(parts=tuple(rows[1:]), lead=(begin, head))
@@ -227,23 +224,26 @@ def _outermost(text: str, start: int) -> Iterator[_Found]:
             yield _Found(block._replace(parts=tuple(parts), lead=(begin, begin + len(line)) if line else None))
 
 
-def _with_headings_freed(
-    nodes: Sequence[SyntaxTreeNode], text: str, lines: Sequence[int]
-) -> Iterator[tuple[SyntaxTreeNode, int]]:
-    """Yield nodes of the outermost level, each with the line before which it ends; `lines` are where lines begin.
+def _with_headings_freed(nodes: Sequence[SyntaxTreeNode], text: str, lines: Sequence[int]) -> Iterator[SyntaxTreeNode]:
+    """Yield the nodes of the outermost level; `lines` are where lines begin.
 
     A heading of the page may be indented by up to three blanks. Below a list these make it a part of the last item,
     with all that follows. The list ends there, unless its items have headings themselves.
     """
     for node in nodes:
-        items = node.children if node.type in {"bullet_list", "ordered_list"} else []
-        found = next((one for item in items for one in item.children if one.type == "heading"), None)
+        items: Any = node.children if node.type in {"bullet_list", "ordered_list"} else []
+        found: Any = next((one for item in items for one in item.children if one.type == "heading"), None)
         rest = items[-1].children if found and found.parent is items[-1] else []
-        if found and found.map and found in rest[1:] and not text.startswith(("    ", "\t"), lines[found.map[0]]):
-            yield node, found.map[0]
-            yield from _with_headings_freed(rest[rest.index(found) :], text, lines)
-        else:
-            yield node, len(lines)
+        if found not in rest[1:] or text.startswith(("    ", "\t"), lines[found.map[0]]):
+            yield node
+            continue
+        place = rest.index(found)
+        items[-1].children = rest[:place]
+        ended: tuple[Any, ...] = (node, items[-1])
+        for one in ended:
+            one.nester_tokens.opening.map[1] = found.map[0]
+        yield node
+        yield from _with_headings_freed(rest[place:], text, lines)
 
 
 def _item(text: str, item: tuple[int, int], blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
