@@ -102,6 +102,12 @@ def test_chinese_is_answered_in_chinese_and_printed_as_it_is(cli, store: Path) -
     assert json.loads(done.out)["candidates"][0]["document_id"] == "tiantan.md"
 
 
+def test_words_without_quotes_are_one_question(cli, store: Path) -> None:
+    done = cli("ask", "Who", "built", "the", "Old", "Light?", "--store", store, "--json")
+    assert json.loads(done.out)["question"] == "Who built the Old Light?"
+    assert "Where was Neil Peart born" in cli("resolve", "Where", "was", "Neil", "Peart", "born").out
+
+
 def test_the_history_resolves_references(cli, store: Path, tmp_path: Path) -> None:
     rows = [
         {"role": "user", "content": "Tell me about Neil Peart."},

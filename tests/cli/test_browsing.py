@@ -44,7 +44,7 @@ def test_shows_a_document(cli, store: Path) -> None:
     assert "topic: towers" in done.out
     assert "The Old Light is a lighthouse, built by Ada Grey." in done.out
     notes = cli("show", "rush.md", "--store", store, "--notes").out
-    assert "rush.md#0" in notes
+    assert "rush.md#0 paragraph, characters 8-91 rush.md\n" in notes, "the place it is cited by, without a heading too"
     assert "[bold]for decades[/bold]" in notes, "what a document holds is never mark-up"
 
 
@@ -58,6 +58,18 @@ def test_an_unknown_document_says_how_to_find_one(cli, store: Path) -> None:
     done = cli("show", "none.md", "--store", store)
     assert done.code == 4
     assert "theworld list" in done.err
+
+
+def test_an_id_that_is_nearly_right_names_the_nearest(cli, store: Path) -> None:
+    assert "Did you mean lighthouse.md?" in cli("show", "docs/Light-house.md", "--store", store).err
+    assert "Did you mean peart.md?" in cli("delete", "pert.md", "--store", store).err
+    assert "Did you mean" not in cli("show", "天一阁", "--store", store).err
+
+
+def test_a_tenant_without_documents_names_those_there_are(cli, store: Path) -> None:
+    done = cli("list", "--store", store, "--tenant", "foo")
+    assert (done.code, done.out) == (0, "0 documents.\nNo tenant is called 'foo'; this store has default.\n")
+    assert cli("list", "--store", store, "--search", "nowhere").out == "0 documents.\n"
 
 
 def test_no_store(cli, tmp_path: Path) -> None:

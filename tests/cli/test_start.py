@@ -69,6 +69,13 @@ def test_version(cli) -> None:
     assert cli("--version").out.strip() == f"theworld {importlib.metadata.version('theworld')}"
 
 
+@pytest.mark.parametrize(("word", "near"), [("version", "--version"), ("hlep", "--help"), ("lst", "'list'")])
+def test_an_unknown_command_names_what_was_meant(cli, word: str, near: str) -> None:
+    done = cli(word)
+    assert done.code == 2
+    assert f"No such command '{word}'. Did you mean {near}?" in done.err
+
+
 def test_the_program_is_installed_under_its_name() -> None:
     [entry] = importlib.metadata.entry_points(group="console_scripts", name="theworld")
     assert entry.value == "theworld.cli:main"

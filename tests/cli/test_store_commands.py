@@ -29,6 +29,16 @@ def test_ingesting_again_changes_nothing(cli, texts: dict[str, str], documents: 
     assert (again["documents"], again["unchanged"], again["failed"]) == (0, len(texts), [])
 
 
+@pytest.mark.parametrize(("kinds", "last"), [(9, ".k8) passed over"), (12, ".k5, 4 more kinds) passed over")])
+def test_kinds_that_are_not_read_are_named(cli, tmp_path: Path, kinds: int, last: str) -> None:
+    folder = tmp_path / "d"
+    folder.mkdir()
+    for number in range(kinds):
+        (folder / f"a.k{number}").write_bytes(bytes(range(256)))
+    (folder / "a.md").write_text("Text.", encoding="utf-8")
+    assert last in cli("ingest", folder, "--store", tmp_path / "s").out
+
+
 def test_bad_files_are_reported_and_the_rest_goes_on(cli, texts: dict[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "d"
     folder.mkdir()
@@ -40,7 +50,7 @@ def test_bad_files_are_reported_and_the_rest_goes_on(cli, texts: dict[str, str],
     done = cli("ingest", folder, "--store", tmp_path / "s")
     assert done.code == 0
     assert "1 document written" in done.out
-    assert "3 files of other kinds (no ending, .png) passed over" in done.out
+    assert "3 files of other kinds (.png, no ending) passed over" in done.out
     assert "2 left out:" in done.out
     assert "empty.md" in done.out
     assert "binary.txt" in done.out

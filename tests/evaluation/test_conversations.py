@@ -60,11 +60,21 @@ def test_threads_over_documents_are_asked_both_ways(tmp_path: Path, capsys: pyte
     text = "# Moon\n\nNeil Armstrong commanded Apollo 11. Neil Armstrong was born in Wapakoneta, Ohio.\n"
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "moon.md").write_text(text, encoding="utf-8")
-    assert run(["eval", "threads", str(tmp_path), "--json"]) == 0
-    (first, *_) = json.loads(capsys.readouterr().out)["groups"]
+    results = tmp_path / "results.jsonl"
+    assert run(["eval", "threads", str(tmp_path), "--json", "--results", str(results)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [json.loads(row)["id"] for row in results.read_text("utf-8").splitlines()] == ["t1#1", "t1#2"]
+    assert all(one["id"] in {"t1#1", "t1#2"} for some in found["failures"].values() for one in some)
+    (first, *_) = found["groups"]
     assert first["stand-alone right"] == 1.0
     assert first["file recall@5, as typed"] == first["file recall@5, as a person made it stand alone"] == 1.0
     assert first["answer contained, as typed"] >= 0.5
+
+
+def test_failed_turns_are_answers_that_were_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "threads.jsonl", [THREAD])
+    assert run(["eval", "threads", str(tmp_path), "--rewriting-only", "--failures"]) == 2
+    assert "--rewriting-only" in capsys.readouterr().err
 
 
 def test_references_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

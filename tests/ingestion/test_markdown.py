@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
+from theworld.ingestion.plan import divided
 from theworld.ingestion.readers import read_source
 from theworld.ingestion.readers.markdown import markdown_blocks
 from theworld.ingestion.readers.markdown_cleaning import cleaned
+from theworld.settings import NoteSettings
 
 
 def cases(name: str) -> list[Any]:
@@ -22,7 +24,8 @@ def cases(name: str) -> list[Any]:
 
 @pytest.mark.parametrize("case", cases("cleaning.yaml"))
 def test_cleaning(case: dict[str, Any]) -> None:
-    assert cleaned(case["given"]) == (case["given"] if case.get("same") else case["text"])
+    found = cleaned(case["given"], mdx=case.get("mdx", False))
+    assert found == (case["given"] if case.get("same") else case["text"])
 
 
 @pytest.mark.parametrize("case", cases("blocks.yaml"))
@@ -57,3 +60,27 @@ def test_offsets_refer_to_what_is_stored(tmp_path: Path) -> None:
         ("paragraph", ("S",), "<b"),
     ]
     assert document.body_start == document.blocks[0].start
+
+
+LINE = "We cover everybody who works here. " * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "sections"),
+    [
+        (f"# One\n\n{LINE}\n\n# Two\n\n{LINE}\n", [(), ("Two",)]),
+        (f"# One\n\n## Part\n\n{LINE}\n\n# Two\n\n{LINE}\n", [("Part",), ("Two",)]),
+        (f"# One\n\nby Ada\n\n# Two\n\n{LINE}\n", [()]),
+        (f"# 保险\n\n{'我们为每位员工投保。' * 9}\n\n# 休假\n\n{'每年有二十天。' * 9}\n", [(), ("休假",)]),
+        (f"# One\n\n{LINE}\n\n## Below\n\nMore.\n", [()]),
+        (f"---\ntitle: All\n---\n\n# One\n\n{LINE}\n\n# Two\n\n{LINE}\n", [()]),
+    ],
+    ids=["beside", "with a subsection", "a few words above", "Chinese", "below", "both below a title"],
+)
+def test_what_stands_under_the_title_is_not_joined_with_a_heading_beside_it(
+    tmp_path: Path, text: str, sections: list[tuple[str, ...]]
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(text, "utf-8")
+    (document,) = read_source(path)
+    assert [note.section for note in divided(document, NoteSettings())] == sections

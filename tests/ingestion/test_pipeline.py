@@ -138,6 +138,7 @@ def test_bad_sources_are_named_and_the_rest_goes_on(world: Ingestor) -> None:
     world.write("good.md", "Text.")
     world.write("empty.txt", "")
     world.write("blank.md", " \n ")
+    world.write("todo.md", "# To be written\n")
     (world.folder / "binary.txt").write_bytes(b"\x00\x01\x02" * 100)
     (world.folder / "latin.txt").write_bytes("Déjà vu à l'école, très tôt".encode("cp1252"))
     (world.folder / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
@@ -145,10 +146,11 @@ def test_bad_sources_are_named_and_the_rest_goes_on(world: Ingestor) -> None:
     world.write("picture.png", "x")
     report = world()
     assert (report.documents, report.skipped, report.skipped_kinds) == (2, 1, {".png": 1})
-    assert report.kinds == {".txt": 3, ".md": 2, ".pdf": 1, ".jsonl": 1}
+    assert report.kinds == {".txt": 3, ".md": 3, ".pdf": 1, ".jsonl": 1}
     reasons = {Path(failure.path).name: failure.reason for failure in report.failed}
     assert reasons["empty.txt"] == "the file is empty"
     assert reasons["blank.md"] == "there is no text in it"
+    assert reasons["todo.md"] == "there is no text in it but headings"
     assert "binary" in reasons["binary.txt"]
     assert "iconv" in reasons["latin.txt"]
     assert "damaged" in reasons["broken.pdf"]

@@ -46,8 +46,13 @@ MARKDOWN = [
     ("---\r\ntitle: T\r\n---\r\n\r\nBody\r\n", "T", "Body"),
     ("---\n- a\n- b\n---\nBody", "some file", "- a\n- b\n---\nBody"),
     ("# [Link](http://x.org) `code`\n\nBody", "Link code", "Body"),
-    ("# Only a heading", "Only a heading", "# Only a heading"),
 ]
+
+
+@pytest.mark.parametrize("text", ["# Only a heading", "---\ntitle: T\n---\n# 待写（TODO）\n\n## 以后\n\n![](a.png)\n"])
+def test_nothing_but_headings_is_no_text(tmp_path: Path, text: str) -> None:
+    with pytest.raises(IngestionError, match="no text in it but headings"):
+        read_one(write(tmp_path / "a.md", text))
 
 
 @pytest.mark.parametrize(("text", "title", "body"), MARKDOWN)

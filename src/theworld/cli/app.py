@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
@@ -33,7 +34,7 @@ DEBUG = "--debug"
 
 
 class StoppableGroup(TyperGroup):
-    """Says that Ctrl-C was heard; what a command itself does about it comes first."""
+    """Says that Ctrl-C was heard, after what a command itself does about it, and which option an unknown command is."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -42,6 +43,14 @@ class StoppableGroup(TyperGroup):
         except KeyboardInterrupt as stop:
             typer.echo("theworld: stopped.", err=True)
             raise typer.Exit(INTERRUPTED) from stop
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first argument names; where it names an option, that is what was meant."""
+        options = [name for parameter in self.get_params(ctx) for name in parameter.opts]
+        near = get_close_matches(f"--{args[0]}", options, n=1, cutoff=0.8)
+        if near and not get_close_matches(args[0], self.commands):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]}?")
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

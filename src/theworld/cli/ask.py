@@ -23,7 +23,7 @@ from theworld.cli.options import (
     LanguageOption,
     ModelFlag,
     NowOption,
-    QuestionArgument,
+    QuestionWords,
     StoreOption,
     TenantOption,
     read_filters,
@@ -89,7 +89,7 @@ PATIENT_DEADLINE_MS = 10_000
 
 
 def ask(
-    question: QuestionArgument,
+    words: QuestionWords,
     *,
     store: StoreOption = None,
     history: HistoryOption = None,
@@ -147,7 +147,7 @@ def ask(
     from theworld.nodes.receive_question import clean_question
     from theworld.state import Context
 
-    settings = settings_for(store)
+    question, settings = " ".join(words), settings_for(store)
     context = Context(
         tenant=tenant,
         filters=read_filters(filters),
@@ -212,7 +212,7 @@ def run_question(
 
 
 def resolve(
-    question: QuestionArgument,
+    words: QuestionWords,
     history: HistoryOption = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -223,7 +223,7 @@ def resolve(
     from theworld.references import ReferenceResolver, describe
     from theworld.state import ResolvedReference
 
-    query = clean_question(question)
+    query = clean_question(" ".join(words))
     messages = read_history(history) if history else []
     resolved = ReferenceResolver().resolve(query, messages)
     if as_json:
@@ -244,7 +244,7 @@ def router() -> None:
 
 @router_app.command("explain")
 def explain_route(
-    question: QuestionArgument,
+    words: QuestionWords,
     now: NowOption = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -255,7 +255,7 @@ def explain_route(
     from theworld.settings import Settings
     from theworld.state import Context
 
-    question, context, settings = clean_question(question), Context(now=now), Settings.load()
+    question, context, settings = clean_question(" ".join(words)), Context(now=now), Settings.load()
     with open_database(settings) as database:
         view = database.view(question, context) if database is not None else None
         decision = route(question, context, settings, Rules(), database=view)

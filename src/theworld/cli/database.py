@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, NowOption, QuestionArgument
+from theworld.cli.options import JsonFlag, NowOption, QuestionWords
 from theworld.cli.output import console, counted, error_console, print_json, printable, show_table
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def check(source: Source) -> None:
 @database_app.command()
 def confirm(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Mapping file.", show_default=False)],
-    question: QuestionArgument,
+    words: QuestionWords,
     *,
     sql: Annotated[
         str | None, typer.Option("--sql", metavar="TEXT", help="What answers it.", show_default="as it is read")
@@ -127,7 +127,7 @@ def confirm(
     from theworld.text.time_ranges import depends_on_now
 
     url, _ = _address(str(file))
-    mapping, database = read_mapping(file), _opened(url, file)
+    mapping, database, question = read_mapping(file), _opened(url, file), " ".join(words)
     if mapping is None:
         raise typer.BadParameter(f"{file} is no mapping file.", param_hint="FILE")
     if depends_on_now(question):
@@ -148,7 +148,7 @@ def confirm(
 @database_app.command()
 def ask(
     source: Source,
-    question: QuestionArgument,
+    words: QuestionWords,
     *,
     mapping: Annotated[
         Path | None, typer.Option("--mapping", metavar="FILE", help="Mapping or ontology file; default: a fresh draft.")
@@ -165,7 +165,7 @@ def ask(
     from theworld.sql.results import in_words
     from theworld.text import detect_language
 
-    url, file = _address(source)
+    question, (url, file) = " ".join(words), _address(source)
     database, language = _opened(url, mapping or file), detect_language(question)
     try:
         tables = database.ask(question, language=language, tenant="default", now=now, dry_run=dry_run)

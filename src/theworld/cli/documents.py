@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from theworld.stores.ledger.catalog import DocumentSummary
 
 NOTHING_INGESTED = 5
+NEAREST = 3
+"""Ids that are named in place of one that is not there."""
 _PAGE = 500
 _UNKNOWN = "-"
 
@@ -125,12 +129,26 @@ def delete(
             raise StoreError(
                 f"tenant {tenant!r} has no document {', '.join(map(repr, missing))}; nothing was deleted.",
                 where=str(settings_for(store).store),
-                remedy="`theworld list` shows the ids there are.",
+                remedy=_nearest(missing, known),
             )
         count = opened.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
         opened.catch_up()
         print_troubles(opened.troubles)
     typer.echo(f"{counted(count, 'document')} deleted.")
+
+
+def _nearest(missing: Iterable[str], known: Iterable[str]) -> str:
+    """Return what to do about ids that are not known: take those most like them, or whose file name is."""
+    parts: dict[str, list[str]] = {}
+    for one in known:
+        for part in dict.fromkeys((one, one.rpartition("/")[2])):
+            parts.setdefault(part.casefold(), []).append(one)
+    near = (
+        one for id_ in missing for part in get_close_matches(id_.casefold(), parts, n=NEAREST) for one in parts[part]
+    )
+    named = ", ".join(list(dict.fromkeys(near))[:NEAREST])
+    listed = "`theworld list` shows the ids there are; --search TEXT narrows them."
+    return f"Did you mean {named}? Else {listed}" if named else listed
 
 
 def list_documents(
@@ -156,6 +174,7 @@ def list_documents(
             page = opened.documents(tenant=tenant, search=search, filters=wanted, after=after, limit=size)
             found += page.documents
             after, total = page.next_after, page.total
+        tenants = [] if total else sorted(opened.ledger.counts())
     if as_json:
         print_json({"total": total, "documents": [asdict(document) for document in found]})
         return
@@ -167,6 +186,8 @@ def list_documents(
         out.print(table, soft_wrap=False)
     more = f", {len(found)} listed" if len(found) < total else ""
     out.print(f"{counted(total, 'document')}{more}.")
+    if tenants and tenant not in tenants:
+        out.print(f"No tenant is called {tenant!r}; this store has {printable(', '.join(tenants))}.")
 
 
 def _written(moment: str | None) -> str:
@@ -185,13 +206,16 @@ def show_document(
     as_json: JsonFlag = False,
 ) -> None:
     """Show a document as the store keeps it: where it comes from, its metadata, and its text or notes."""
+    from theworld.state.places import place_of
+
     with opened_store(store) as opened:
         found = opened.document(document_id, tenant=tenant)
+        known = opened.document_hashes(tenant) if found is None else ()
     if found is None:
         raise StoreError(
             f"tenant {tenant!r} has no document {document_id!r}.",
             where=str(settings_for(store).store),
-            remedy="`theworld list` shows the ids there are; --search TEXT narrows them.",
+            remedy=_nearest([document_id], known),
         )
     if as_json:
         values = asdict(found)
@@ -218,7 +242,7 @@ def show_document(
         out.print(visible(found.text))
         return
     for note in found.parts:
-        place = " › ".join(note.section)
+        place = place_of(found.id, found.source, found.title, note.section)
         out.print()
         out.print(Text(printable(f"{note.id}  {note.kind}, characters {note.start}-{note.end}  {place}"), style="cyan"))
         out.print(visible(f"{note.lead}\n{note.text}" if note.lead else note.text))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,11 +20,14 @@ from theworld.cli.output import console, error_console, gain_in_words, plain_tab
 from theworld.errors import IngestionError
 
 if TYPE_CHECKING:
-    from theworld.evaluation.documents.question_set import QuestionSet, Watch
+    from theworld.evaluation.documents.question_set import DocumentAnswer, DocumentQuestion, QuestionSet, Watch
     from theworld.evaluation.documents.rivals import Rivals
     from theworld.evaluation.documents.scoring import DocumentsReport, Figures
     from theworld.ingestion import IngestReport
     from theworld.settings import Settings
+
+
+FailuresFlag = Annotated[bool, typer.Option("--failures", help="List each failed question with its cause.")]
 
 
 def documents(
@@ -39,7 +43,7 @@ def documents(
         ),
     ] = None,
     limit: LimitOption = None,
-    failures: Annotated[bool, typer.Option("--failures", help="List each failed question with its cause.")] = False,
+    failures: FailuresFlag = False,
     compare: Annotated[
         bool,
         typer.Option(
@@ -189,7 +193,6 @@ declined: answerable ones declined; chars: median length of the answers"""
 def show_report_of(report: DocumentsReport, rivals: Rivals | None, *, failures: bool) -> None:
     """Print the figures of one set, then the rivals beside them and the failures, where wanted."""
     from theworld.evaluation.documents.rivals import GAINS, RIVALS
-    from theworld.evaluation.documents.scoring import CAUSES
 
     out, latency = console(), report.latency_ms()
     out.print(f"\n{printable(report.questions.name)}: {len(report.answers)} questions, per cent")
@@ -204,9 +207,16 @@ def show_report_of(report: DocumentsReport, rivals: Rivals | None, *, failures: 
         for label, other in systems[1:]:
             for measure in (measure for measure in GAINS if measure in report.figures.shares):
                 out.print(f"{OURS} over {label}, {measure}: {gain_in_words(report.gain(other, measure))}")
-    failed = report.failures() if failures else {}
     if failures:
-        out.print(f"\nFailed: {sum(map(len, failed.values()))} of {len(report.answers)}")
+        _show_failures(report)
+
+
+def _show_failures(report: DocumentsReport) -> None:
+    """Print the failed questions by cause."""
+    from theworld.evaluation.documents.scoring import CAUSES
+
+    out, failed = console(), report.failures()
+    out.print(f"\nFailed: {sum(map(len, failed.values()))} of {len(report.answers)}")
     for cause, some in failed.items():
         out.print(f"{cause} ({CAUSES[cause]}): {len(some)}")
         for failure in some:
@@ -238,6 +248,11 @@ def threads(
         bool, typer.Option("--rewriting-only", help="Measure the stand-alone questions alone; nothing is searched.")
     ] = False,
     limit: LimitOption = None,
+    failures: FailuresFlag = False,
+    results: Annotated[
+        Path | None,
+        typer.Option("--results", metavar="FILE", help="Write answers, files and notes of every turn as JSON lines."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Hold conversations over documents, with the ideal replies as history, and measure every turn.
@@ -249,9 +264,16 @@ def threads(
     For example: theworld eval threads ./handbook --store handbook.store
     """
     from theworld.evaluation.conversations import load_threads, measure_threads
+    from theworld.evaluation.documents.question_set import QuestionSet, write_results
+    from theworld.evaluation.documents.scoring import DocumentsReport
     from theworld.graph import build_graph, open_resources
 
+    if rewriting_only and (failures or results):
+        option = "--failures" if failures else "--results"
+        raise typer.BadParameter("tells of answers: leave out --rewriting-only.", param_hint=option)
+    check_writable(results, "--results")
     documents, found = load_threads(folder, limit)
+    asked: list[tuple[DocumentQuestion, DocumentAnswer]] = []
     turns = sum(len(thread.turns) for thread in found)
     with watching() as watch:
         if rewriting_only:
@@ -262,15 +284,24 @@ def threads(
                 ingested(documents, settings)
                 with open_resources(settings) as resources:
                     graph = build_graph(resources)
-                    figures = measure_threads(found, documents, graph, watch(f"Asking {documents.name}", turns))
+                    figures = measure_threads(found, documents, graph, watch(f"Asking {documents.name}", turns), asked)
+    if results is not None:
+        write_results(results, [answer for _, answer in asked])
+    judged = [(question, answer) for question, answer in asked if question.needed or not question.answerable]
+    questions = QuestionSet(documents.name, documents.corpus, tuple(question for question, _ in judged))
+    report = DocumentsReport(questions, [answer for _, answer in judged])
     if as_json:
-        print_json({"set": documents.name, "threads": len(found), "groups": [one.as_json() for one in figures]})
+        failed = {cause: [asdict(one) for one in some] for cause, some in report.failures().items()}
+        groups = [one.as_json() for one in figures]
+        print_json({"set": documents.name, "threads": len(found), "groups": groups, "failures": failed})
         return
     console().print(f"{documents.name}: {len(found)} conversations, {turns} turns, per cent")
     for one in figures:
         console().print(f"{printable(one.group)} ({one.asked})")
         for name, share in one.shares.items():
             console().print(f"  {name:60}{100 * share:6.1f}", soft_wrap=True)
+    if failures:
+        _show_failures(report)
 
 
 def references(

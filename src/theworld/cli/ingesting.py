@@ -134,7 +134,10 @@ def ingest_paths(
 
 
 def _listed(kinds: Sequence[str]) -> str:
-    return printable(", ".join([*kinds[:KINDS_SHOWN], *(["..."] if len(kinds) > KINDS_SHOWN else [])]))
+    """Return kinds of files as they are shown: one more than fit is no reason to leave it out."""
+    more = len(kinds) - KINDS_SHOWN
+    shown = kinds if more <= 1 else [*kinds[:KINDS_SHOWN], f"{more} more kinds"]
+    return printable(", ".join(shown))
 
 
 def show_report(out: Console, report: IngestReport, store: Path) -> None:
@@ -149,7 +152,8 @@ def show_report(out: Console, report: IngestReport, store: Path) -> None:
     if len(report.kinds) > 1:
         parts.append(f"files found: {_listed([f'{n} {kind or _NO_ENDING}' for kind, n in report.kinds.items()])}")
     if report.skipped:
-        others = _listed([kind or _NO_ENDING for kind in report.skipped_kinds])
+        often = sorted(report.skipped_kinds, key=lambda kind: -report.skipped_kinds[kind])
+        others = _listed([kind or _NO_ENDING for kind in often])
         parts.append(f"{counted(report.skipped, 'file')} of other kinds ({others}) passed over")
     speed = report.rates.get("total", 0.0)
     rate = f" ({speed:.{0 if speed >= 10 else 1}f} notes/s)" if report.notes else ""

@@ -15,7 +15,7 @@ from theworld.cli.ingesting import counting
 from theworld.cli.options import (
     JsonFlag,
     LanguageName,
-    QuestionArgument,
+    QuestionWords,
     StoreOption,
     TenantOption,
     opened_store,
@@ -193,7 +193,7 @@ def _weight(edge: GraphEdgeRecord) -> str:
 
 @ontology_app.command()
 def explain(
-    question: QuestionArgument,
+    words: QuestionWords,
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
@@ -208,7 +208,7 @@ def explain(
     from theworld.state import Context
     from theworld.text import detect_language
 
-    question, chosen = clean_question(question), settings_for(store).ontology
+    question, chosen = clean_question(" ".join(words)), settings_for(store).ontology
     chosen = chosen.model_copy(update={"enabled": True, "hops": chosen.hops if hops is None else hops})
     with opened_store(store) as opened:
         channel = OntologyChannel(OntologyIndexes(opened.ledger.graph), opened, chosen)

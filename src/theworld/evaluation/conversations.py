@@ -126,11 +126,16 @@ def load_rewritings(file: Path, limit: int | None = None) -> list[Rewriting]:
 
 
 def measure_threads(
-    threads: Sequence[Thread], documents: QuestionSet, graph: CompiledGraph | None, step: Callable[[], None]
+    threads: Sequence[Thread],
+    documents: QuestionSet,
+    graph: CompiledGraph | None,
+    step: Callable[[], None],
+    asked: list[tuple[DocumentQuestion, DocumentAnswer]] | None = None,
 ) -> list[Measured]:
     """Hold the conversations and return the figures: all, by kind of reference, by language.
 
-    Without a graph only the rewritings are measured.
+    Without a graph only the rewritings are measured. With one, `asked` gets every turn as it was typed, with the
+    question it was read as, and its answer.
     """
     scored: dict[str, list[dict[str, float]]] = defaultdict(list)
     resolver = ReferenceResolver()
@@ -143,7 +148,10 @@ def measure_threads(
                 fields = turn.model_dump(include={"question", "answers", "parts", "files", "also"})
                 kind = "unanswerable" if turn.unanswerable else "fact"
                 question = DocumentQuestion(id=f"{thread.id}#{number}", kind=kind, lang=thread.lang, **fields)
-                scores = _asked(turn, question, history, documents, graph)
+                scores, alone, answer = _asked(turn, question, history, documents, graph)
+                if asked is not None:
+                    read = "" if plainly(alone) == plainly(turn.question) else f" (read as: {alone})"
+                    asked.append((question.model_copy(update={"question": turn.question + read}), answer))
             for group in ("all", f"refers {turn.refers}", *([f"lang {thread.lang}"] if thread.lang else [])):
                 scored[group].append(scores)
             history += [Message("user", turn.question), Message("assistant", turn.reply)]
@@ -153,7 +161,8 @@ def measure_threads(
 
 def _asked(
     turn: Turn, question: DocumentQuestion, history: Sequence[Message], documents: QuestionSet, graph: CompiledGraph
-) -> dict[str, float]:
+) -> tuple[dict[str, float], str, DocumentAnswer]:
+    """Return the measures of a turn, the question it was read as, and its answer."""
     context = Context(deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False)
 
     def ask(text: str, before: Sequence[Message]) -> tuple[str, DocumentAnswer]:
@@ -163,9 +172,12 @@ def _asked(
     alone, answer = ask(turn.question, history)
     if turn.refers == HISTORY_QUESTION:
         found = score(question, answer)
-        return {"answered from the conversation": found["answer contained"]} if "answer contained" in found else {}
+        held = {"answered from the conversation": found["answer contained"]} if "answer contained" in found else {}
+        return held, alone, answer
     scores = turn.rewriting(alone) | _kept(question, answer, STANDALONE)
-    return scores | (_kept(question, ask(turn.standalone, ())[1], ASKED_SO) if turn.standalone else {})
+    if turn.standalone:
+        scores |= _kept(question, ask(turn.standalone, ())[1], ASKED_SO)
+    return scores, alone, answer
 
 
 def _kept(question: DocumentQuestion, answer: DocumentAnswer, way: str) -> dict[str, float]:

@@ -42,6 +42,7 @@ _FOREIGN = re.compile(
 )
 """Code, and where links lead."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_SENTENCE_ENDS = ".!?。！？…"
 
 
 class Block(NamedTuple):
@@ -84,12 +85,19 @@ class _Group(NamedTuple):
 
 
 def iter_notes(
-    text: str, limits: NoteSettings, *, start: int = 0, passage: bool = False, blocks: Sequence[Block] = ()
+    text: str,
+    limits: NoteSettings,
+    *,
+    start: int = 0,
+    passage: bool = False,
+    blocks: Sequence[Block] = (),
+    title: str = "",
 ) -> Iterator[NoteSpan]:
     """Yield the notes of a text from `start` on, in order, without surrounding white space.
 
     Without blocks its paragraphs are taken, which end at blank lines. `passage` marks a ready-made passage: kept whole
-    up to twice the limit.
+    up to twice the limit. Where the blocks begin in a section named as the document's `title`, that is one of several
+    beside each other: they are not joined, and the title is not said twice.
     """
     if passage:
         begin, end = _trimmed(text, start, len(text))
@@ -105,23 +113,42 @@ def iter_notes(
         alike = group.section == current.section and not group.heading and not group.lead
         return alike and _fits(text, current.start, group.end, limits)
 
+    first = _titled_section(blocks, title)
+
     def inside(current: _Group, group: _Group) -> bool:
         return group.section[: len(current.section)] == current.section
 
     def little(current: _Group, group: _Group) -> bool:
         limit, both = _limit(text[current.start : group.end], limits), group.end - current.start
         least = min(current.end - current.start, group.end - group.start)
-        return inside(current, group) and least < limit // LEAST and both <= limit + LONGEST_HEADING
+        return (
+            (inside(current, group) or _is_byline(text, current, blocks))
+            and least < limit // LEAST
+            and both <= limit + LONGEST_HEADING
+        )
 
     def small(current: _Group, group: _Group) -> bool:
-        return (current.heading or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
+        beside = current.heading and (not first or group.section[:1] == current.section[:1])
+        return (beside or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
 
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
     for group in _joined(_joined(_joined(groups, in_section), little), small):
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
         begin, end = _trimmed(text, group.start, group.end, kind)
-        yield NoteSpan(text[begin:end], begin, end, language, group.section, kind, group.lead)
+        section = group.section[1:] if group.section[:1] == first else group.section
+        yield NoteSpan(text[begin:end], begin, end, language, section, kind, group.lead)
+
+
+def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | None:
+    """Return the first section where the document's title is its heading, which is one of several beside each other."""
+    return (title,) if blocks and blocks[0].section[:1] == (title,) else None
+
+
+def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:
+    """Return whether a document's first words end no sentence: who wrote it belongs to whatever follows."""
+    first = bool(blocks) and group.start == blocks[0].start
+    return first and not group.heading and text[group.end - 1] not in _SENTENCE_ENDS
 
 
 def _prose(text: str, start: int, blocks: Sequence[Block]) -> str:
@@ -179,15 +206,16 @@ def introduces(text: str, block: Block, after: Block) -> bool:
 
 
 def _groups(text: str, blocks: Iterable[Block], limits: NoteSettings) -> Iterator[_Group]:
-    """Yield what must stay together, or the pieces of a block that is too long."""
+    """Yield what must stay together, or the pieces of a block that is too long; headings at the end say nothing."""
     held: list[Block] = []
+    only_headings = True
     for block in blocks:
         introduced = bool(held) and block.kind != "heading" and introduces(text, held[-1], block)
         if held and not (introduced or all(one.kind == "heading" for one in held)):
             yield from _fitting(text, held, limits)
-            held = []
+            held, only_headings = [], False
         held.append(block)
-    if held:
+    if held and (only_headings or held[-1].kind != "heading"):
         yield from _fitting(text, held, limits)
 
 

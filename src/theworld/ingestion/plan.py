@@ -17,7 +17,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import content_hash
 from theworld.text import Language, without_qualifier
 
-PROCESSING = "notes-11"
+PROCESSING = "notes-12"
 """Changes whenever the same text would be processed in another way, so that everything is made anew. Hashes begin with
 it: what was made by an earlier version is known by that."""
 
@@ -44,8 +44,8 @@ def read_file(file: SourceFile, limits: NoteSettings) -> Iterator[Reading]:
 
 def divided(document: SourceDocument, limits: NoteSettings) -> Iterator[NoteSpan]:
     """Yield the notes of a document."""
-    blocks = document.blocks
-    return iter_notes(document.text, limits, start=document.body_start, passage=document.passage, blocks=blocks)
+    start, title = document.body_start, document.title
+    return iter_notes(document.text, limits, start=start, passage=document.passage, blocks=document.blocks, title=title)
 
 
 @dataclass(frozen=True, slots=True)

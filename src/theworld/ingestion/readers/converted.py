@@ -71,7 +71,8 @@ def read(path: Path) -> Iterator[SourceDocument]:
         remedy = "If its pages are scanned images, run OCR on it first." if path.suffix.lower() == ".pdf" else ""
         raise IngestionError("there is no text in it", where=str(path), remedy=remedy)
     text = require_text(text, path)
-    yield described(text if path.suffix.lower() == ".pdf" else cleaned(text), path, title=" ".join(title.split()))
+    text = text if path.suffix.lower() == ".pdf" else cleaned(text)
+    yield described(text, path, title=" ".join(title.split()), only_headings=True)
 
 
 class _Converting:

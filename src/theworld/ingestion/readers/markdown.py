@@ -69,12 +69,15 @@ def read(path: Path) -> Iterator[SourceDocument]:
     fields, start = _front_matter(text, path)
     title = " ".join(without_surrogates(str(_field(fields, "title", path, str) or "")).split())
     aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
-    document = described(text[:start] + cleaned(text[start:]), path, start=start, title=title)
+    body = cleaned(text[start:], mdx=path.suffix.lower() == ".mdx")
+    document = described(text[:start] + body, path, start=start, title=title)
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
 
 
-def described(text: str, path: Path, *, start: int = 0, title: str = "") -> SourceDocument:
+def described(text: str, path: Path, *, start: int = 0, title: str = "", only_headings: bool = False) -> SourceDocument:
     """Return the document that is written in Markdown from `start` on; raises IngestionError where there is no text.
+
+    `only_headings` allows nothing but headings, where these are told by their looks: they may be all the text there is.
 
     The title is the one given, else the first heading, unless others of a lower level stand beside it, else the file's
     name. A first heading that says the same is no part of the body.
@@ -83,12 +86,15 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "") -> Sour
         raise IngestionError("there is no text in it", where=str(path))
     blocks = markdown_blocks(text, start)
     headings = [block for block in blocks if block.kind == "heading"]
-    highest = bool(headings) and _FIRST_LEVEL.fullmatch(text, headings[0].start, headings[0].end) is not None
-    above = highest or not any(len(heading.section) == 1 for heading in headings[1:])
+    if headings and len(headings) == len(blocks) and not only_headings:
+        raise IngestionError("there is no text in it but headings", where=str(path))
+    highest = [_FIRST_LEVEL.fullmatch(text, heading.start, heading.end) is not None for heading in headings]
+    above = any(highest[:1]) or not any(len(heading.section) == 1 for heading in headings[1:])
     found = headings[0].section[-1] if headings and headings[0].section and above else ""
     title = title or found or title_from_name(path)
     if found == title:
-        blocks = markdown_blocks(text, start, title)
+        if sum(highest) < 2:  # else the title is a section beside others: what stands under them is not under it
+            blocks = markdown_blocks(text, start, title)
         if blocks[0].kind == "heading" and len(blocks) > 1:
             blocks = blocks[1:]
     return SourceDocument(title, text, body_start=blocks[0].start if blocks else start, blocks=blocks)
@@ -195,7 +201,7 @@ def _outermost(text: str, start: int) -> Iterator[_Found]:
     def inside(node: SyntaxTreeNode) -> list[tuple[int, int]]:
         return [span(child) for child in node.children if child.map and child.type != "inline"]
 
-    for node in _parser()(body).children:
+    for node in _with_headings_freed(_parser()(body).children, text, lines):
         kind, (begin, end) = _KINDS.get(node.type, "paragraph"), span(node)
         if end <= begin or node.type == "hr":
             continue
@@ -216,6 +222,28 @@ def _outermost(text: str, start: int) -> Iterator[_Found]:
             # Each piece of a code block that is too long begins with the line that opens its fence.
             line = text[begin:end].partition("\n")[0].rstrip() if node.type == "fence" else ""
             yield _Found(block._replace(parts=tuple(parts), lead=(begin, begin + len(line)) if line else None))
+
+
+def _with_headings_freed(nodes: Sequence[SyntaxTreeNode], text: str, lines: Sequence[int]) -> Iterator[SyntaxTreeNode]:
+    """Yield the nodes of the outermost level; `lines` are where lines begin.
+
+    A heading of the page may be indented by up to three blanks. Below a list these make it a part of the last item,
+    with all that follows. The list ends there, unless its items have headings themselves.
+    """
+    for node in nodes:
+        items: Any = node.children if node.type in {"bullet_list", "ordered_list"} else []
+        found: Any = next((one for item in items for one in item.children if one.type == "heading"), None)
+        rest = items[-1].children if found and found.parent is items[-1] else []
+        if found not in rest[1:] or text.startswith(("    ", "\t"), lines[found.map[0]]):
+            yield node
+            continue
+        place = rest.index(found)
+        items[-1].children = rest[:place]
+        ended: tuple[Any, ...] = (node, items[-1])
+        for one in ended:
+            one.nester_tokens.opening.map[1] = found.map[0]
+        yield node
+        yield from _with_headings_freed(rest[place:], text, lines)
 
 
 def _item(text: str, item: tuple[int, int], blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 
 from bs4 import BeautifulSoup
+from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 
 from theworld.ingestion.readers.tables import html_table
@@ -35,6 +36,20 @@ _MODULE = re.compile(
     r"^(?:import\s.+?\sfrom\s+['\"].+?['\"];?|import\s+['\"].+?['\"];?|export\s+(?:const|default)\s[^\n]*)[ \t]*\n",
     re.M,
 )
+_KEPT = rf"{_SPAN.pattern}|\\.|\{{#[^{{}}\n]*\}}|\{{\{{[^{{}}\n]*\}}\}}"
+"""Code, escapes, ids of headings, and doubled braces."""
+_STRING = r"(?<!\w)(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")|/\*(?:[^*]|\*(?!/)){0,2000}\*/"
+_TOKEN = re.compile(
+    rf"{_KEPT}|{_STRING}|(?P<bracket>[(){{}}\[\]])|(?P<line>\n|\Z)|"
+    r"(?P<module>^(?:export\s+(?:default|(?:const|let|var|(?:async\s+)?function|class)\s+\w)|import\s+(?=\{)))",
+    re.M,
+)
+"""What tells where something computed begins and ends in MDX."""
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+_LITERAL = re.compile(r"(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\$])*)(?P=quote)|-?\d+(?:\.\d+)?|true|false")
+_GONE = "\0"
+_HOLDS_NOTHING = re.compile(r"<(?!t[dh]\b)(?P<element>\w+)\b[^<>]*>\s*\0[\s\0]*</(?P=element)\s*>")
+_LINE_GONE = re.compile(r"^[ \t]*(?:(?:[-*+>]|#{1,6}|\d+[.)])[ \t]*)*\0[ \t\0]*(?:\n|\Z)", re.M)
 _WRAPPER = re.compile(
     r"^(?:(?P<quote>(?P<end>(?:[ \t]*>)+)[ \t]*)|[ \t]*):{3,}[ \t]*(?P<kind>\w*)[ \t]*(?P<title>[^\n]*)$", re.M
 )
@@ -43,8 +58,12 @@ _ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?", re
 """The beginning of a quote that GitHub or Obsidian shows as an admonition."""
 _HARD_BREAK = re.compile(r"(?<=[^\s\\])[ \t]*\\(?=\r?\n(?! {4}|\t))")
 """A backslash that ends a line of prose; in code that is only indented it goes on with a command."""
-_WITH_BRACKETS = re.compile(r"^(?! {4}|\t).*[^\]\n]\\\(.*\\\)", re.M)
-"""A line with brackets that GitBook and other editors escape without need; not of code that is only indented."""
+_ESCAPE = re.compile(
+    r"(?P<kept>(?<!\\)(\$\$?)(?=\S).+?(?<!\\)\2|(?<!\S)\S*\\[^\W_]\S*)|\\(?P<mark>[!-#%-/:-@\[\]-`{-~])", re.S
+)
+"""A punctuation mark that is escaped; a formula, and what has other backslashes (paths, patterns), are kept whole."""
+_PAIRS = ("()", "[]", "<>", "{}")
+_PARAGRAPH = re.compile(r"(?:^[ \t]*\S[^\n]*(?:\n|\Z))+", re.M)
 _INDENTING = re.compile(
     r"(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w -]*)(?:\"(?P<title>.*)\")?\s*|===\+?[ \t]+\"(?P<tab>.*)\"\s*"
 )
@@ -105,10 +124,15 @@ _PADDING = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)|-{4,}")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
-def cleaned(text: str) -> str:
-    """Return a Markdown text without comments, template tags, HTML tags and entities; code stays untouched."""
+def cleaned(text: str, *, mdx: bool = False) -> str:
+    """Return a Markdown text without comments, template tags, HTML tags and entities; code stays untouched.
+
+    Of MDX expressions go, too, with the elements that hold nothing else.
+    """
     # Preformatted text becomes fences before anything else, so that it is code from then on.
     given = outside(_FENCE, _put_out(text), lambda piece: _PRE.sub(_as_fence, piece))
+    if mdx:
+        given = outside(_FENCE, given, without_expressions)
     prose = _FENCE.sub("\n", given)
     closed = {
         one["closed"] or one["single"] for one in _CLOSED.finditer(_SPAN.sub("", prose) if "</" in prose else prose)
@@ -126,6 +150,61 @@ def outside(code: re.Pattern[str], text: str, change: Callable[[str], str]) -> s
         pieces += [change(text[end : match.start()]), match.group()]
         end = match.end()
     return "".join([*pieces, change(text[end:])])
+
+
+def without_expressions(text: str) -> str:
+    """Return MDX without what is computed: expressions in braces, and imports and exports over all their lines.
+
+    Literals are kept: text as text, the value of an attribute as it is. An element, or the line of an item, that holds
+    nothing else goes with its expression. A brace that is never closed stays.
+    """
+    pieces, place = [], 0
+    for start, end in _computed(text):
+        attribute = text[start - 1 : start] == "="
+        if text[start] != "{":
+            instead = ""
+        elif literal := _LITERAL.fullmatch(text[start + 1 : end - 1].strip()):
+            instead = text[start:end] if attribute else literal["text"] or ""
+        else:
+            instead = '""' if attribute else _GONE
+        pieces += [text[place:start], instead]
+        place = end
+    text = "".join([*pieces, text[place:]])
+    while (less := _HOLDS_NOTHING.sub(_GONE, text)) != text:
+        text = less
+    return _LINE_GONE.sub("", text).replace(_GONE, "")
+
+
+def _computed(text: str) -> list[tuple[int, int]]:
+    """Return where the outermost expressions, imports and exports of MDX begin and end, in order."""
+    found: list[tuple[int, int]] = []
+    opened: list[tuple[str, int]] = []
+    braces, module = 0, None
+    for token in _TOKEN.finditer(text):
+        mark = token["bracket"] or ""
+        if mark in _BRACKETS.values():
+            opened.append((mark, token.start()))
+            braces += mark == "{"
+        elif mark == "}" and braces:
+            while opened[-1][0] != "{":
+                opened.pop()
+            braces -= 1
+            begin = opened.pop()[1]
+            while found and found[-1][0] > begin:
+                found.pop()
+            found.append((begin, token.end()))
+        elif opened and opened[-1][0] == _BRACKETS.get(mark):
+            opened.pop()
+        elif token["module"] and not opened:
+            module = token.start()
+        elif token["line"] is not None and not braces and (module is None or not opened):
+            opened.clear()  # what a line of prose leaves open
+            if module is not None:
+                while found and found[-1][0] > module:
+                    found.pop()
+                found.append((module, token.end()))
+                module = None
+    return found
 
 
 def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> str:
@@ -153,13 +232,38 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     def without_tags(piece: str) -> str:
         piece = _IMAGE.sub(lambda image: "" if _SAYS_NOTHING.fullmatch(image["alt"]) else image["alt"], piece)
         piece = _SETTINGS_BEHIND.sub("", _LINK_NOWHERE.sub(r"\g<words>", _EMPTY_LINK.sub("", piece)))
-        piece = _WITH_BRACKETS.sub(lambda line: re.sub(r"(?<!\])\\([()])", r"\1", line[0]), piece)
         piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
             piece = _TAG.sub(lambda tag: _instead_of(tag, closed), piece)
         return _decoded(piece).replace("\xa0", " ") if "&" in piece else piece
 
-    return linked(outside(_SPAN, text, without_tags))  # again, for images within links
+    done = linked(outside(_SPAN, text, without_tags))  # again, for images within links
+    return _PARAGRAPH.sub(lambda paragraph: _unescaped(paragraph[0]), done) if "\\" in done else done
+
+
+@cache
+def _rendering() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def _unescaped(paragraph: str) -> str:
+    """Return a paragraph without the backslashes before punctuation that change nothing of what it is rendered as."""
+
+    def without(marks: str) -> str:
+        def changed(piece: str) -> str:
+            return _ESCAPE.sub(lambda one: one["mark"] if one["mark"] and one["mark"] in marks else one[0], piece)
+
+        return outside(_SPAN, paragraph, changed)
+
+    found = {one["mark"] for one in _ESCAPE.finditer(paragraph) if one["mark"]}
+    kinds = sorted({next((pair for pair in _PAIRS if mark in pair), mark) for mark in found})
+    if not kinds:
+        return paragraph
+    rendered, plain = _rendering().render(paragraph), ""
+    for marks in ("".join(kinds), *kinds):
+        if not set(found) <= set(plain) and _rendering().render(without(plain + marks)) == rendered:
+            plain += marks
+    return without(plain)
 
 
 def _label(name: str) -> str:
