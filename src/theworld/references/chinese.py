@@ -93,15 +93,19 @@ class ChineseFollowUp(FollowUp):
             return None
         start = self.folded.find(self.text) + match.start("value")
         value = self.query[start : start + len(match["value"])].strip()
-        question = in_frame(self.filled)[0].strip(" ？?。！!")
-        query = _filled(value, question) or with_context(value, self.filled)
-        return refill(self, value, named=not value.isascii()) or self.changed(
-            query, self.whole, "continuation", REFILLED, self.before
-        )
+        framed = with_context(value, self.filled)
+        return self.refilled(value) or self.changed(framed, self.whole, "continuation", REFILLED, self.before)
 
     def fills(self, text: str) -> bool:
-        """Return whether it is "X呢？"."""
-        return _ABOUT.match(bare(text)) is not None
+        """Return whether it is "X呢？", or the X of one that kept its context."""
+        return _ABOUT.match(bare(text).removesuffix("呢") + "呢") is not None
+
+    def refilled(self, value: str) -> Standalone | None:
+        """Return the question before with a value in the place of its like, or the value of its topic; else None."""
+        if alone := refill(self, value, named=not value.isascii()):
+            return alone
+        query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"))
+        return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query and self.before else None
 
     def _pronouns(self) -> Standalone | None:
         matches = _pronoun().finditer(self.folded)

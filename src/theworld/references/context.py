@@ -29,7 +29,7 @@ LONGEST_CONTEXT = 200  # characters added at most
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
-LONGEST_NOUN, MOST_READ = 6, 2  # characters of a noun after 第一个; answers whose sentences are read for lists
+LONGEST_NOUN, MOST_READ = 6, 4  # characters of a noun after 第一个; answers whose sentences are read for lists
 _STEPS = ("step", "phase", "point", "number", "步", "点", "条", "项")
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _CLOSING = " \t\n?？!！.。"
@@ -143,6 +143,10 @@ class FollowUp:
 
     def fills(self, text: str) -> bool:
         """Return whether a question is a filler of the one before it: "And Berlin?", "X呢？"."""
+        raise NotImplementedError
+
+    def refilled(self, value: str) -> Standalone | None:
+        """Return the question before with a value in the place of its like; None without one."""
         raise NotImplementedError
 
     @cached_property

@@ -111,12 +111,16 @@ class EnglishFollowUp(FollowUp):
     def _filled(self) -> Standalone | None:
         """ "And Berlin?": the last question with the value in the place of its like."""
         match = _ELLIPSIS.match(self.query)
-        return refill(self, match["value"]) if match and (self.fills(self.query) or self.fragment) else None
+        return self.refilled(match["value"]) if match and (self.fills(self.query) or self.fragment) else None
 
     def fills(self, text: str) -> bool:
         """Return whether it is "And Berlin?"."""
         match = _ELLIPSIS.match(text)
         return match is not None and bool(match["mark"]) and not _CLAUSE.search(match["value"])
+
+    def refilled(self, value: str) -> Standalone | None:
+        """Return the question before with a value in the place of its like; None without one."""
+        return refill(self, value)
 
     def _pronouns(self) -> Standalone | None:
         """Replace the pronouns that stand for something before the query, the first of each kind; None without any."""

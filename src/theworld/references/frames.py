@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from theworld.references.chinese_topics import ASKING, TIME, topic_of
 from theworld.references.config import any_of
-from theworld.references.context import ORDINAL, FollowUp, Standalone, in_frame, with_context
+from theworld.references.context import FINITE, ORDINAL, FollowUp, Standalone, in_frame, with_context
 from theworld.references.history import names_in, sure_names
 from theworld.state import ReferenceType
 from theworld.text.dates import MONTH
@@ -23,7 +23,10 @@ from theworld.text.tokens import token_set, tokens
 CORRECTED = "the question before, with what was meant"
 LONGEST_FILLER = 60
 PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
+_BEFORE_NOUN = rf"\b(?:{FINITE}|{PREPOSITION}|the|an?|my|your|our)\s+"
 _GAP = r"[\s,.!，。！、:：—-]*"
+_OPENING = r"(?:[\w'’]{1,10}\s+){0,3}[\w'’]{1,10}\s*[,，.。!！:：…—-]+\s*"
+"""The few words that may open a correction, whatever they are: "Hang on, I meant Lisbon.", "哎呀，我是说年假"."""
 _NUMBER = r"(?<!\d)\d+(?:[.,]\d+)*(?![A-Za-z\d]|[.,]\d)"
 _LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
 NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
@@ -41,6 +44,8 @@ _LIKES = (
     re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
 )  # Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like
 _LATIN_WORD = re.compile(r"[a-z0-9]+(?:[.+#'’_-]+[a-z0-9]+)*[+#]*")
+_NEW = re.compile(rf"(?i)\b(?!{FINITE})\w+\s+(an?\s+(?:[\w.&'’-]+\s+)?[\w.&'’-]+)(?=\s+{PREPOSITION}\b|\W*$)")
+"""A thing of some kind as an object, to the end of its phrase: "renew a passport", "rent a flat for two"."""
 _NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
 """A number with what it counts or names: "exit code 143", "E501"."""
 
@@ -60,12 +65,13 @@ def _corrections() -> tuple[re.Pattern[str], ...]:
     rows = ("before_corrected", "corrected", "rejecting", "instead")
     first, said, reject, instead = (any_of("frames", row).pattern for row in rows)
     before = rf"\W*(?:{first}{_GAP})*"
+    opening = rf"(?!.*(?:{ASKING.pattern})){_OPENING}(?=[^,，]*(?:[,，]\s*{reject}[^,，]*)?$)"
     head = rf"(?P<head>{said})(?:\s+to\s+{any_of('language', 'spoken_of').pattern}(?:\s+about)?)?"
     value = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
     rejected = rf"{reject}\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
     forms = (
         rf"{rejected}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{head}|{instead})?[\s:：]*{value}",
-        rf"{head}[\s:：]*{value}(?:(?:[,，]\s*|\s+){rejected})?",
+        rf"(?:{opening})?{head}[\s:：]*{value}(?:(?:[,，]\s*|\s+){rejected})?",
         rf"{instead}?\s*{value}[,，]\s*(?:{head}|{rejected})",
     )
     return tuple(re.compile(rf"{before}{form}[.?!。？！\s]*") for form in forms)
@@ -94,7 +100,7 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
                 continue
             framed = with_context(value, follow_up.filled)
             unsure = replace(follow_up.changed(framed, follow_up.whole, "continuation", CORRECTED, before), sure=False)
-            alone = refill(follow_up, value) or unsure
+            alone = follow_up.refilled(value) or unsure
         kind = ReferenceType.CORRECTION
         references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
         return replace(alone, references=tuple(references), reason=CORRECTED)
@@ -123,17 +129,31 @@ def refill(follow_up: FollowUp, value: str, *, named: bool = True) -> Standalone
 
 def refilled(value: str, frame: str, *, named: bool) -> str | None:
     """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
-    [(preposition, article, value)] = _LEADING.findall(value)
-    folded = fold_in_place(value)
+    [(preposition, article, filler)] = _LEADING.findall(value)
+    folded = fold_in_place(filler)
     kind = next((pattern for pattern in _LIKES if pattern.fullmatch(folded)), None)
     if kind is None and (numbered := _NUMBERED.fullmatch(folded)):
         kind = re.compile(rf"(?<![A-Za-z\d]){re.escape(numbered['what'])}\s*{_NUMBER}", re.IGNORECASE)
     places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
-    if named and not places and names_in(value):
+    if named and not places and names_in(filler):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
-    if preposition and kind is None and not token_set(value) & token_set(frame):  # for one with its preposition
+    if not (places or kind or preposition):
+        places = _of_a_kind(filler, frame)
+        if not places and article[:1] in {"a", "A"}:
+            places, filler = [match.span(1) for match in _NEW.finditer(frame)], article.lower() + filler
+            places *= len(places) == 1
+    if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
         phrases = {match.span(2): match[1].lower() for match in _PHRASE.finditer(frame)}
         same = [place for place in phrases if phrases[place] == preposition.lower()]
-        value = article * bool(same) + value
+        filler = article * bool(same) + filler
         places = same
-    return frame[: places[-1][0]] + value + frame[places[-1][1] :] if places else None
+    return frame[: places[-1][0]] + filler + frame[places[-1][1] :] if places else None
+
+
+def _of_a_kind(filler: str, frame: str) -> list[tuple[int, int]]:
+    """Return where a question has another thing of the same last word: "sick leave" for "parental leave"."""
+    if " " not in filler:
+        return []
+    last = re.escape(filler.split()[-1])
+    alike = rf"(?i){_BEFORE_NOUN}(?P<noun>(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{last})\b"
+    return [match.span("noun") for match in re.finditer(alike, frame)]
