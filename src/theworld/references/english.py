@@ -54,6 +54,7 @@ _DEMONSTRATIVE = re.compile(
     r"|\bthat\W*$)"
 )
 _DEFINITE = re.compile(rf"\bthe\s+(?P<noun>[\w-]+)(?!\s+of\b)(?=\s+{PREPOSITION}\b|(?:\s+\w+)?\W*$)", re.IGNORECASE)
+_THIS_NOUN = re.compile(r"\bth(?:is|at)\s+(?P<noun>[\w-]+)\b", re.IGNORECASE)
 _CONTINUES = re.compile(
     r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
@@ -218,7 +219,11 @@ class EnglishFollowUp(FollowUp):
         """Find what makes a query without pronouns depend on the turns before: "that", "and", "else", nothing named."""
         if self.long:
             return Standalone()
-        if match := _DEMONSTRATIVE.search(self.query) or self._known_noun():
+        known = self._known_noun()
+        pointed = _THIS_NOUN.search(self.query) or known
+        if pointed and (alone := self._named_thing(pointed)):
+            return alone
+        if match := _DEMONSTRATIVE.search(self.query) or known:
             return self.in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
@@ -229,6 +234,21 @@ class EnglishFollowUp(FollowUp):
             return Standalone()
         filler = match is not None or self.fragment
         return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
+
+    def _named_thing(self, pointed: re.Match[str]) -> Standalone | None:
+        """ "That museum": the one thing called so in the nearest turn that names one, "the Science Museum"."""
+        noun = pointed["noun"]
+        for index in self.recent if topic_tokens(noun) else ():
+            text = text_of(self.history[index])
+            names = (re.escape(name.text) for name in names_in(text))
+            ways = (rf"(?:{noun} {name}|{name}(?:(?<=\s{noun})|\s{noun}))\b" for name in names)
+            said = filter(None, (re.search(f"(?i)(the )?({way})", text) for way in ways))
+            if things := {found[2]: (found[1] or "").lower() for found in said}:
+                [(thing, article), *others] = things.items()
+                used, reason = Antecedent(article + thing, index), "the thing of that name"
+                query = self.query[: pointed.start()] + used.text + self.query[pointed.end() :]
+                return None if others else self.changed(query, self.span(pointed), "pronoun", reason, used)
+        return None
 
     def _known_noun(self) -> re.Match[str] | None:
         """Return "the voucher" of a question of few words, where the last turn spoke of one."""
