@@ -12,16 +12,20 @@ from functools import cache
 
 from theworld.references.chinese_topics import (
     ASKING,
+    MEASURE,
     TIME,
     asks_for,
     bare,
     joined_names,
     name_given,
+    nouns_at,
     says_little,
+    things_called,
     topic_of,
 )
 from theworld.references.config import any_of
-from theworld.references.context import Antecedent, FollowUp, Standalone, in_frame, with_context
+from theworld.references.context import LONGEST_NOUN, NAMED, Antecedent, FollowUp, Standalone, in_frame, with_context
+from theworld.references.detection import Span
 from theworld.references.frames import REFILLED, refill
 from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.text.folding import fold_in_place
@@ -45,14 +49,14 @@ _ONE_SIDED = (
     "(?:那么?|还)?(?:(?:和(?![平尚服谐解田睦])|跟(?![踪进单])|与(?!会)|比(?![例赛较如特萨]))[^和跟与]{2,}?(?:有|比|相|哪|一样)"
     "|(?:能不能|会不会|可以|应该|需要|必须|能(?![力量源耗效级])|会(?![议计员场所馆长谈])|要(?![求点素塞闻]))[^，。,;；]{1,12}$)"
 )  # It begins with the other side of a comparison, or with a modal verb: what it is about was said before
-_MEASURE = "一?(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
+_THIS_ONE = re.compile(f"[这那]一?(?![种类]){MEASURE}|该")
 
 
 @cache
 def _pronoun() -> re.Pattern[str]:
     kinds = any_of("chinese", "kinds").pattern
     return re.compile(
-        rf"(?:(?:这|那)(?:{_MEASURE}|些){kinds}(?!们|文|类|民|工|口|员)|该{kinds})"
+        rf"(?:(?:这|那)(?:一?{MEASURE}|些){kinds}(?!们|文|类|民|工|口|员)|该{kinds})"
         r"|^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的)"
         r"|(?<!其)(?:[他她它]们|(?<!吉)(?<!排)他(?!人|乡|国|汀)|她|它)|(?<![尤与极])其(?=[^他它实中余次间])|[那这][里儿边]|当地"
     )
@@ -82,7 +86,7 @@ class ChineseFollowUp(FollowUp):
         self.folded = fold_in_place(self.query)
         self.text = bare(self.folded)
         self.goes_on = any_of("chinese", "continuations").fullmatch(self.text.rstrip("呢吗吧啊呀么嘛")) is not None
-        return self.item() or self._about() or self._pronouns() or self._dependent()
+        return self.item() or self._about() or self._named_thing() or self._pronouns() or self._dependent()
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
@@ -106,6 +110,23 @@ class ChineseFollowUp(FollowUp):
             return alone
         query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"))
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query and self.before else None
+
+    def _named_thing(self) -> Standalone | None:
+        """ "那个博物馆": the one thing called so in the last answer, else in its question, 中国国家博物馆."""
+        match = None if self.forced or self.before is None else _THIS_ONE.search(self.folded)
+        if match is None or self.before is None or _bound(self.folded[: match.start()]):
+            return None
+        answer, source = last_answer(self.history)
+        answers = asks_for(self.before.text)  # else what is all of the answer describes what was asked about
+        for text, index in ((answer, source), (in_frame(self.before.text)[0], self.before.source)):
+            for noun in nouns_at(self.folded[match.end() :][:LONGEST_NOUN]):
+                things = things_called(noun, text) - ({bare(answer)} if not answers else set())
+                if things:
+                    used, end = Antecedent(things.pop(), index), match.end() + len(noun)
+                    query = self.query[: match.start()] + used.text + self.query[end:]
+                    span = Span(match.start(), end, self.query[match.start() : end])
+                    return None if things else self.changed(query, span, "pronoun", NAMED, used)
+        return None
 
     def _pronouns(self) -> Standalone | None:
         matches = _pronoun().finditer(self.folded)

@@ -10,6 +10,7 @@ from theworld.references.history import answering, named_words, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 
+MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40
 LONGEST_NAME = 14  # characters of an answer that is nothing but a name
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
@@ -33,6 +34,9 @@ _WHO = re.compile("谁|哪位")
 _FRAME = re.compile("^.{1,2}[好完成]了?(?:以后|之后|后)|(?:比较|最|更|太|很)(?:好|..)$")
 """Around what a question asks: when it is done, without its object, and how good it is."""
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
+_DESCRIBES = f"(?<!的)是|[一这那哪几两每某]{MEASURE}"
+_APART = re.compile(rf"(?P<describes>{_DESCRIBES})|{_BOUNDARY.pattern}|{_BESIDE_A_NAME}|或者?")
+"""What ends before a name begins, and what begins no name but a description: "华为是一家通信公司"."""
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
@@ -125,3 +129,24 @@ def joined_names(topic: str) -> tuple[str, ...]:
     """Return both names of a topic that puts two side by side ("李白和杜甫"), empty where it does not."""
     match = _JOINED.match(fold_in_place(topic))
     return tuple(bare(topic[slice(*match.span(name))]) for name in ("first", "second")) if match else ()
+
+
+def nouns_at(text: str) -> list[str]:
+    """Return what a folded text may begin with as a noun, the longest first; of one character only before a boundary."""
+    ends = range(len(text), 1, -1) if len(text) > 1 and not _BOUNDARY.match(text, 1) else range(len(text), 0, -1)
+    return [noun for end in ends if topic_tokens(noun := text[:end]) and not _BOUNDARY.search(noun)]
+
+
+def things_called(noun: str, text: str) -> set[str]:
+    """Return what a text names with a noun at its end ("推荐国家博物馆，周一闭馆" -> "国家博物馆")."""
+    rows = (any_of("chinese", row).pattern for row in ("openers", "introductions", "verbs"))
+    name = re.compile(f"(?s)(?:{TIME.pattern}|{'|'.join(rows)})*(.*)")
+    things = set()
+    for match in re.finditer(noun, folded := fold_in_place(text)):
+        before = [*_APART.finditer(folded, 0, match.start())]
+        start = before[-1].end() if before else 0
+        found = name.fullmatch(folded, start, match.end())
+        length = len(found[1]) if found and not (before and before[-1]["describes"]) else 0
+        if max(2, len(noun)) < length <= LONGEST_NAME:
+            things.add(text[match.end() - length : match.end()])
+    return things

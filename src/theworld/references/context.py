@@ -23,6 +23,7 @@ from theworld.text.layout import FENCE
 from theworld.text.tokens import tokens
 
 ITEM = "an item of a list"
+NAMED = "what is called so in the last turn"
 Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones
 LONGEST_CONTEXT = 200  # characters added at most

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
-from theworld.references.context import FINITE, Antecedent, FollowUp, Standalone, dependent
+from theworld.references.context import FINITE, NAMED, Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
 from theworld.references.frames import NOUN, PREPOSITION, refill
 from theworld.references.history import (
@@ -236,18 +236,18 @@ class EnglishFollowUp(FollowUp):
         return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
 
     def _named_thing(self, pointed: re.Match[str]) -> Standalone | None:
-        """ "That museum": the one thing called so in the nearest turn that names one, "the Science Museum"."""
+        """ "That museum": the one thing called so in the last answer, else in its question, "the Science Museum"."""
         noun = pointed["noun"]
-        for index in self.recent if topic_tokens(noun) else ():
-            text = text_of(self.history[index])
+        said = [last_answer(self.history), *([self.before] if self.before else [])]
+        for text, index in said if topic_tokens(noun) else ():
             names = (re.escape(name.text) for name in names_in(text))
             ways = (rf"(?:{noun} {name}|{name}(?:(?<=\s{noun})|\s{noun}))\b" for name in names)
-            said = filter(None, (re.search(f"(?i)(the )?({way})", text) for way in ways))
-            if things := {found[2]: (found[1] or "").lower() for found in said}:
+            found = filter(None, (re.search(f"(?i)(the )?({way})", text) for way in ways))
+            if things := {one[2]: (one[1] or "").lower() for one in found}:
                 [(thing, article), *others] = things.items()
-                used, reason = Antecedent(article + thing, index), "the thing of that name"
+                used = Antecedent(article + thing, index)
                 query = self.query[: pointed.start()] + used.text + self.query[pointed.end() :]
-                return None if others else self.changed(query, self.span(pointed), "pronoun", reason, used)
+                return None if others else self.changed(query, self.span(pointed), "pronoun", NAMED, used)
         return None
 
     def _known_noun(self) -> re.Match[str] | None:
