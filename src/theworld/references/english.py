@@ -158,13 +158,16 @@ class EnglishFollowUp(FollowUp):
             return True
         if self.long and (kind != "it" or not _DETERMINERS.isdisjoint(apart.lower().split())):
             return True
-        return any(name.start + len(name.text) <= len(apart) for name in self.named)
+        topic = self.heading.text.lower() if self.heading else ""
+        named = any(name.start + len(name.text) <= len(apart) for name in self.named)
+        return named or bool(topic and topic in apart.lower())
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
         """Return the equally good antecedents, the best first: names side by side."""
         if self.forced or kind == "they":
             return ()
-        beside = _side_by_side(self.before) or (() if self.heading else _side_by_side(self._name_giving()))
+        given = () if self.heading else _side_by_side(self._name_giving())
+        beside = _side_by_side(self.before) or [name for name in given if self._goes_on_with(name.text, kind)]
         rivals = [name for name in beside if kind not in {"he", "she"} or looks_like_person(name.text)]
         return rivals if len(rivals) > 1 else ()
 
