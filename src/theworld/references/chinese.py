@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from theworld.references.chinese_topics import (
     ASKING,
@@ -24,7 +24,7 @@ from theworld.references.chinese_topics import (
     topic_of,
 )
 from theworld.references.config import any_of
-from theworld.references.context import LONGEST_NOUN, NAMED, Antecedent, FollowUp, Standalone, in_frame, with_context
+from theworld.references.context import LONGEST_NOUN, Antecedent, FollowUp, Standalone, in_frame, with_context
 from theworld.references.detection import Span
 from theworld.references.frames import REFILLED, refill
 from theworld.references.history import last_answer, text_of, topic_tokens
@@ -32,9 +32,6 @@ from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
-_ABOUT = re.compile(
-    rf"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>(?:(?!{ASKING.pattern})[^，。！？,!?]){{1,14}}?)\s*的?呢$"
-)  # X呢, where X asks nothing itself
 _BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")
 """What something was done with or by: what the next turn speaks of may be either."""
 _PLACES = ("里", "儿", "边", "地")
@@ -81,6 +78,10 @@ def _sequel() -> re.Pattern[str]:
 class ChineseFollowUp(FollowUp):
     """A Chinese query being made to stand alone."""
 
+    filler = re.compile(
+        rf"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>(?:(?!{ASKING.pattern})[^，。！？,!?]){{1,14}}?)\s*的?呢?[？?。！!\s]*$"
+    )  # X呢, where X asks nothing itself
+
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.folded = fold_in_place(self.query)
@@ -90,7 +91,7 @@ class ChineseFollowUp(FollowUp):
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
-        match = _ABOUT.match(self.text)
+        match = self.filler.match(self.text) if self.text.endswith("呢") else None
         if match is None or self.before is None or self.goes_on:
             return None
         if not (topic_tokens(match["value"]) or match["value"].isascii() or TIME.search(self.text)):
@@ -100,10 +101,6 @@ class ChineseFollowUp(FollowUp):
         framed = with_context(value, self.filled)
         return self.refilled(value) or self.changed(framed, self.whole, "continuation", REFILLED, self.before)
 
-    def fills(self, text: str) -> bool:
-        """Return whether it is "X呢？", or the X of one that kept its context."""
-        return _ABOUT.match(bare(text).removesuffix("呢") + "呢") is not None
-
     def refilled(self, value: str) -> Standalone | None:
         """Return the question before with a value in the place of its like, or the value of its topic; else None."""
         if alone := refill(self, value, named=not value.isascii()):
@@ -112,20 +109,16 @@ class ChineseFollowUp(FollowUp):
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query and self.before else None
 
     def _named_thing(self) -> Standalone | None:
-        """ "那个博物馆": the one thing called so in the last answer, else in its question, 中国国家博物馆."""
+        """ "那个博物馆": the one thing called so in the last turn, 中国国家博物馆."""
         match = None if self.forced or self.before is None else _THIS_ONE.search(self.folded)
         if match is None or self.before is None or _bound(self.folded[: match.start()]):
             return None
-        answer, source = last_answer(self.history)
-        answers = asks_for(self.before.text)  # else what is all of the answer describes what was asked about
-        for text, index in ((answer, source), (in_frame(self.before.text)[0], self.before.source)):
-            for noun in nouns_at(self.folded[match.end() :][:LONGEST_NOUN]):
-                things = things_called(noun, text) - ({bare(answer)} if not answers else set())
-                if things:
-                    used, end = Antecedent(things.pop(), index), match.end() + len(noun)
-                    query = self.query[: match.start()] + used.text + self.query[end:]
-                    span = Span(match.start(), end, self.query[match.start() : end])
-                    return None if things else self.changed(query, span, "pronoun", NAMED, used)
+        # Of a question that asks for no name, what is all of the answer describes the topic.
+        describes = set() if asks_for(self.before.text) else {bare(last_answer(self.history)[0])}
+        for noun in nouns_at(self.folded[match.end() :][:LONGEST_NOUN]):
+            span = Span(match.start(), end := match.end() + len(noun), self.query[match.start() : end])
+            if alone := self.thing(span, partial(things_called, noun, describes)):
+                return alone
         return None
 
     def _pronouns(self) -> Standalone | None:

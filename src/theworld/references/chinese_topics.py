@@ -132,13 +132,13 @@ def joined_names(topic: str) -> tuple[str, ...]:
 
 
 def nouns_at(text: str) -> list[str]:
-    """Return what a folded text may begin with as a noun, the longest first; of one character only before a boundary."""
+    """Return the nouns that a folded text may begin with, the longest first; one character only before a boundary."""
     ends = range(len(text), 1, -1) if len(text) > 1 and not _BOUNDARY.match(text, 1) else range(len(text), 0, -1)
     return [noun for end in ends if topic_tokens(noun := text[:end]) and not _BOUNDARY.search(noun)]
 
 
-def things_called(noun: str, text: str) -> set[str]:
-    """Return what a text names with a noun at its end ("推荐国家博物馆，周一闭馆" -> "国家博物馆")."""
+def things_called(noun: str, known: set[str], text: str) -> set[str]:
+    """Return what a text names with a noun at its end, unless known ("推荐国家博物馆，周一闭馆" -> "国家博物馆")."""
     rows = (any_of("chinese", row).pattern for row in ("openers", "introductions", "verbs"))
     name = re.compile(f"(?s)(?:{TIME.pattern}|{'|'.join(rows)})*(.*)")
     things = set()
@@ -149,4 +149,4 @@ def things_called(noun: str, text: str) -> set[str]:
         length = len(found[1]) if found and not (before and before[-1]["describes"]) else 0
         if max(2, len(noun)) < length <= LONGEST_NAME:
             things.add(text[match.end() - length : match.end()])
-    return things
+    return things - known

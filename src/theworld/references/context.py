@@ -127,6 +127,7 @@ class FollowUp:
     `forced` is the antecedent that a caller chose. `alone` makes an earlier question, of turns before, stand alone.
     """
 
+    filler: re.Pattern[str]  # what is a filler of the question before it: "And Berlin?", "X呢？"
     heading: Antecedent | None = None
     nested = False  # whether it is an earlier question, whose sentences are frames for what comes after it
 
@@ -142,10 +143,6 @@ class FollowUp:
         index, text = next(((i, text) for i, text in asked if text and not is_small_talk(text)), (-1, ""))
         return Antecedent(self.alone(text, self.history[:index]), index) if text else None
 
-    def fills(self, text: str) -> bool:
-        """Return whether a question is a filler of the one before it: "And Berlin?", "X呢？"."""
-        raise NotImplementedError
-
     def refilled(self, value: str) -> Standalone | None:
         """Return the question before with a value in the place of its like; None without one."""
         raise NotImplementedError
@@ -154,17 +151,30 @@ class FollowUp:
     def frame(self) -> tuple[str, str]:
         """The question before without its context, and what it goes back to: of a filler all that it fills."""
         own, context = in_frame(self.before.text if self.before else "")
-        return own, context if self.fills(own) else root_of(context)
+        return own, context if self.filler.match(own) else root_of(context)
 
     @property
     def filled(self) -> str:
         """What a filler goes with: the question before in its context, or what that fills, whose place it takes."""
         own, root = self.frame
-        return root if root and self.fills(own) else self.before.text if self.before else ""
+        return root if root and self.filler.match(own) else self.before.text if self.before else ""
 
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
         return Span(match.start(), match.end(), self.query[match.start() : match.end()].strip())
+
+    def replaced(self, span: Span, used: Antecedent, reason: str) -> Standalone:
+        """Return the query with what it refers to in the place of the words that refer to it."""
+        query = self.query[: span.start] + used.text + self.query[span.end :]
+        return self.changed(query, span, "pronoun", reason, used)
+
+    def thing(self, span: Span, called: Callable[[str], set[str]]) -> Standalone | None:
+        """ "That museum": the one thing called so in the last answer, else in its question, "the Science Museum"."""
+        asked = Antecedent(self.frame[0], self.before.source if self.before else -1)
+        for text, index in (last_answer(self.history), asked):
+            if things := list(called(text)):
+                return None if len(things) > 1 else self.replaced(span, Antecedent(things[0], index), NAMED)
+        return None
 
     def changed(
         self, query: str | None, span: Span, kind: Kind, reason: str, *used: Antecedent, sure: bool = True

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
-from theworld.references.context import FINITE, NAMED, Antecedent, FollowUp, Standalone, dependent
+from theworld.references.context import FINITE, Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
 from theworld.references.frames import NOUN, PREPOSITION, refill
 from theworld.references.history import (
@@ -62,13 +62,13 @@ _ASKING = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|
 _ADDS = re.compile(
     r"(?i)\b(?:else|others?|another|more|next)\b|\b(?:there|ones?)\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$"
 )  # More of what was asked about, or what it has: "What's the size limit?"; where and who ask about a thing itself
-_ELLIPSIS = re.compile(
-    r"(?i)^\W*(?P<mark>(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+)?"
-    r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$"
-)
 _CLAUSE = re.compile(
-    rf"(?i)\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b"
+    rf"\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b",
+    re.IGNORECASE,
 )
+_MARK = r"(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+"
+_VALUE = r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$"
+_FRAGMENT = re.compile(rf"^\W*(?:{_MARK})?{_VALUE}", re.IGNORECASE)
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
@@ -80,6 +80,8 @@ LONGEST_FRAGMENT, MOST_OPTIONS = 4, 5
 
 class EnglishFollowUp(FollowUp):
     """An English query being made to stand alone."""
+
+    filler = re.compile(rf"(?i)^\W*{_MARK}(?!.*{_CLAUSE.pattern}){_VALUE}")
 
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
@@ -111,13 +113,10 @@ class EnglishFollowUp(FollowUp):
 
     def _filled(self) -> Standalone | None:
         """ "And Berlin?": the last question with the value in the place of its like."""
-        match = _ELLIPSIS.match(self.query)
-        return self.refilled(match["value"]) if match and (self.fills(self.query) or self.fragment) else None
-
-    def fills(self, text: str) -> bool:
-        """Return whether it is "And Berlin?"."""
-        match = _ELLIPSIS.match(text)
-        return match is not None and bool(match["mark"]) and not _CLAUSE.search(match["value"])
+        match = self.filler.match(self.query) or (
+            self.fragment and re.match(rf"(?i)^\W*(?:{_MARK})?{_VALUE}", self.query)
+        )
+        return self.refilled(match["value"]) if match else None
 
     def refilled(self, value: str) -> Standalone | None:
         """Return the question before with a value in the place of its like; None without one."""
@@ -224,7 +223,7 @@ class EnglishFollowUp(FollowUp):
             return Standalone()
         known = self._known_noun()
         pointed = _THIS_NOUN.search(self.query) or known
-        if pointed and (alone := self._named_thing(pointed)):
+        if pointed and (alone := self.thing(self.span(pointed), partial(_things_called, pointed["noun"]))):
             return alone
         if match := _DEMONSTRATIVE.search(self.query) or known:
             return self.in_context(self.span(match), "pronoun")
@@ -238,21 +237,6 @@ class EnglishFollowUp(FollowUp):
         filler = match is not None or self.fragment
         return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
 
-    def _named_thing(self, pointed: re.Match[str]) -> Standalone | None:
-        """ "That museum": the one thing called so in the last answer, else in its question, "the Science Museum"."""
-        noun = pointed["noun"]
-        said = [last_answer(self.history), *([self.before] if self.before else [])]
-        for text, index in said if topic_tokens(noun) else ():
-            names = (re.escape(name.text) for name in names_in(text))
-            ways = (rf"(?:{noun} {name}|{name}(?:(?<=\s{noun})|\s{noun}))\b" for name in names)
-            found = filter(None, (re.search(f"(?i)(the )?({way})", text) for way in ways))
-            if things := {one[2]: (one[1] or "").lower() for one in found}:
-                [(thing, article), *others] = things.items()
-                used = Antecedent(article + thing, index)
-                query = self.query[: pointed.start()] + used.text + self.query[pointed.end() :]
-                return None if others else self.changed(query, self.span(pointed), "pronoun", NAMED, used)
-        return None
-
     def _known_noun(self) -> re.Match[str] | None:
         """Return "the voucher" of a question of few words, where the last turn spoke of one."""
         found = [(match, topic_tokens(match["noun"])) for match in _DEFINITE.finditer(self.query)]
@@ -261,6 +245,13 @@ class EnglishFollowUp(FollowUp):
         asked = text_of(self.history[self.before.source]) if self.before else ""
         said = token_set(asked + " " + last_answer(self.history)[0])
         return next((match for match, noun in found if noun and noun <= said), None)
+
+
+def _things_called(noun: str, text: str) -> set[str]:
+    """Return what a text names with a noun beside the name: "the Science Museum", "album Blue Lines"."""
+    names = (re.escape(name.text) for name in names_in(text) if topic_tokens(noun))
+    ways = (rf"(?i)(the )?((?:{noun} {name}|{name}(?:(?<=\s{noun})|\s{noun}))\b)" for name in names)
+    return {(found[1] or "").lower() + found[2] for way in ways if (found := re.search(way, text))}
 
 
 def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:

@@ -154,6 +154,6 @@ def _of_a_kind(filler: str, frame: str) -> list[tuple[int, int]]:
     """Return where a question has another thing of the same last word: "sick leave" for "parental leave"."""
     if " " not in filler:
         return []
-    last = re.escape(filler.split()[-1])
+    last = re.escape(filler.rsplit(maxsplit=1)[-1])
     alike = rf"(?i){_BEFORE_NOUN}(?P<noun>(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{last})\b"
     return [match.span("noun") for match in re.finditer(alike, frame)]

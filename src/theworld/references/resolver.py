@@ -11,6 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from theworld.errors import ReferenceConfigError
+from theworld.references.assistance import LLMResolver, ask_model
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
@@ -19,7 +20,6 @@ from theworld.references.detection import Detected, Span, find_references, named
 from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import CORRECTED, corrected, topic_change
 from theworld.references.history import as_messages, sure_names, text_of, topic_tokens
-from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.recall import Conversation, chat_question, recall_turns
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
