@@ -24,9 +24,9 @@ from theworld.references.chinese_topics import (
     topic_of,
 )
 from theworld.references.config import any_of
-from theworld.references.context import LONGEST_NOUN, Antecedent, FollowUp, Standalone, in_frame, with_context
+from theworld.references.context import LONGEST_NOUN, REFILLED, Antecedent, FollowUp, Standalone
 from theworld.references.detection import Span
-from theworld.references.frames import REFILLED, refill
+from theworld.references.frames import in_frame, with_context
 from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
@@ -99,11 +99,11 @@ class ChineseFollowUp(FollowUp):
         start = self.folded.find(self.text) + match.start("value")
         value = self.query[start : start + len(match["value"])].strip()
         framed = with_context(value, self.filled)
-        return self.refilled(value) or self.changed(framed, self.whole, "continuation", REFILLED, self.before)
+        return self.refill(value) or self.changed(framed, self.whole, "continuation", REFILLED, self.before)
 
-    def refilled(self, value: str) -> Standalone | None:
+    def refill(self, value: str, *, named: bool = True) -> Standalone | None:
         """Return the question before with a value in the place of its like, or the value of its topic; else None."""
-        if alone := refill(self, value, named=not value.isascii()):
+        if alone := super().refill(value, named=named and not value.isascii()):
             return alone
         query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"))
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query and self.before else None

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
+from theworld.references.chinese_topics import ASKING, topic_of
 from theworld.references.config import any_of
 from theworld.references.detection import Detected, Kind, Span
+from theworld.references.frames import (
+    CLOSING,
+    FINITE,
+    LEADING,
+    LONGEST_CONTEXT,
+    LONGEST_FILLER,
+    corrections,
+    in_frame,
+    places_of,
+    refilled,
+    root_of,
+    with_context,
+)
 from theworld.references.history import last_answer, named_words, names_in, text_of, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import entity_key, place_of, split_sentences
@@ -23,19 +37,18 @@ from theworld.text.layout import FENCE
 from theworld.text.tokens import tokens
 
 ITEM = "an item of a list"
+CORRECTED = "the question before, with what was meant"
+REFILLED = "the question before, with one thing changed"
 NAMED = "what is called so in the last turn"
 Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones
-LONGEST_CONTEXT = 200  # characters added at most
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
 LONGEST_NOUN, MOST_READ = 6, 4  # characters of a noun after 第一个; answers whose sentences are read for lists
 _STEPS = ("step", "phase", "point", "number", "步", "点", "条", "项")
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
-_CLOSING = " \t\n?？!！.。"
-_ITEM_ENDS = _CLOSING + ";；"
-_OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
+_ITEM_ENDS = CLOSING + ";；"
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)")
 _PART = "(?:[^,，.。;；:：!?！？、]|(?<=[A-Za-z0-9])[.:](?=[A-Za-z0-9/]))+"
 """An item of an enumeration; versions, addresses and commands have stops and colons within."""
@@ -51,7 +64,6 @@ _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
-FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
 ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
     rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
@@ -81,44 +93,12 @@ class Antecedent(NamedTuple):
     source: int
 
 
-@cache
-def _small_talk() -> re.Pattern[str]:
-    english, chinese = (any_of(table, "small_talk").pattern for table in ("english", "chinese"))
-    return re.compile(rf"{english}(?:[\s,!.]+{english})*|(?=.{{1,20}}$)(?:{chinese}[\s，。！,.!~～]*)+")
-
-
 @lru_cache(maxsize=4096)
 def is_small_talk(text: str) -> bool:
     """Return whether a message is a greeting, thanks or a nod, which depends on nothing."""
-    return bool(_small_talk().fullmatch(fold_in_place(text[:200]).strip(_CLOSING + ",，~～…")))
-
-
-def with_context(query: str, *added: str) -> str | None:
-    """Return the query with texts in brackets before its closing mark; None where there is nothing to add."""
-    chinese = has_ideographs(query)
-    flat = ("；" if chinese else "; ").join(_flat(" ".join(text.split())) for text in added if text)
-    flat = flat[:LONGEST_CONTEXT].strip(_CLOSING)
-    end = len(query.rstrip(_CLOSING))
-    return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
-
-
-def in_frame(text: str) -> tuple[str, str]:
-    """Return "Q3?" and its own context "A; Q2; Q1" of "Q3 (A; Q2; Q1)?"."""
-    match = _OWN_CONTEXT.search(text)
-    return (text[: match.start()] + match[3], match[1] or match[2] or "") if match else (text, "")
-
-
-def root_of(context: str) -> str:
-    """Return the question that a context goes back to, its last: "A; Q2; Q1" -> "Q1"."""
-    return context.replace("；", "; ").split("; ")[-1]
-
-
-def _flat(text: str) -> str:
-    """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
-    own, context = in_frame(text)
-    root = root_of(context)
-    flat = own.rstrip(_CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
-    return " ".join(flat.translate(dict.fromkeys(map(ord, "()（）"), " ")).split())
+    english, chinese = (any_of(table, "small_talk").pattern for table in ("english", "chinese"))
+    small_talk = rf"{english}(?:[\s,!.]+{english})*|(?=.{{1,20}}$)(?:{chinese}[\s，。！,.!~～]*)+"
+    return re.fullmatch(small_talk, fold_in_place(text[:200]).strip(CLOSING + ",，~～…")) is not None
 
 
 class FollowUp:
@@ -134,7 +114,7 @@ class FollowUp:
     def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone) -> None:
         self.query, self.history, self.forced, self.alone = query, history, forced, alone
         self.recent = range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1)
-        self.whole = Span(0, len(query), query.strip(_CLOSING))
+        self.whole = Span(0, len(query), query.strip(CLOSING))
 
     @cached_property
     def before(self) -> Antecedent | None:
@@ -142,10 +122,6 @@ class FollowUp:
         asked = ((i, text_of(self.history[i]).strip()) for i in self.recent if self.history[i].role == "user")
         index, text = next(((i, text) for i, text in asked if text and not is_small_talk(text)), (-1, ""))
         return Antecedent(self.alone(text, self.history[:index]), index) if text else None
-
-    def refilled(self, value: str) -> Standalone | None:
-        """Return the question before with a value in the place of its like; None without one."""
-        raise NotImplementedError
 
     @cached_property
     def frame(self) -> tuple[str, str]:
@@ -185,6 +161,44 @@ class FollowUp:
         sources = tuple(sorted({found.source for found in used if found.source >= 0}))
         return Standalone(query, (dependent(span, kind),), (used[0].text,), sources, (), reason, sure)
 
+    def corrected(self) -> Standalone | None:
+        """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for others."""
+        if (before := self.before) is None:
+            return None
+        folded = fold_in_place(self.query)
+        forms = corrections() if len(folded) < LONGEST_FILLER * 3 else ()
+        for match in filter(None, (form.fullmatch(folded) for form in forms)):
+            value, rejected = (self.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
+            query = before.text
+            if ORDINAL.fullmatch(fold_in_place(value)):
+                query = self.alone(value, self.history)
+            elif ASKING.search(value):  # a question of its own
+                topic = topic_of(in_frame(query)[0]) if rejected else ""
+                query = f"{topic}{value}" if topic and rejected not in topic else self.alone(value, self.history)
+            [(*_, old)], [(*_, new)] = LEADING.findall(rejected), LEADING.findall(value)
+            for start, end in places_of(old, query)[::-1]:
+                query = query[:start] + new + query[end:]
+            alone = self.changed(query, self.whole, "continuation", CORRECTED, before)
+            if query == before.text:
+                if not match["head"]:  # nothing says that something was meant
+                    continue
+                framed = with_context(value, self.filled)
+                unsure = replace(self.changed(framed, self.whole, "continuation", CORRECTED, before), sure=False)
+                alone = self.refill(value) or unsure
+            kind = ReferenceType.CORRECTION
+            references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
+            return replace(alone, references=tuple(references), reason=CORRECTED)
+        return None
+
+    def refill(self, value: str, *, named: bool = True) -> Standalone | None:
+        """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
+        if self.before is None:
+            return None
+        own, root = self.frame
+        text = self.with_listed(value, own) or refilled(value, own, named=named)
+        query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
+        return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
+
     def item(self) -> Standalone | None:
         """ "The second one": the item that an ordinal chooses from the latest answer that lists so many."""
         match = ORDINAL.search(fold_in_place(self.query))
@@ -196,7 +210,7 @@ class FollowUp:
         sought = noun or not match["en"]
         named, index, items = next(filter(itemgetter(0), offers), nearest) if sought and not nearest[0] else nearest
         if not items or (noun and not (named or match["told"])):
-            last = not self.query[span.end :].strip(_CLOSING)
+            last = not self.query[span.end :].strip(CLOSING)
             listed = not noun and ((match["en"] and last) or span.phrase.endswith(("者", "步")))  # but for "第一个电池"
             return self.in_context(span, "pronoun") if listed else None
         span = span._replace(end=span.end if noun else span.end + named)
@@ -274,7 +288,7 @@ def _named(ordinal: re.Match[str], lead: str) -> int:
     """Return the length of the noun after an ordinal where what leads to a list speaks of such: ferries, 干部."""
     noun, after = ordinal["noun"], ordinal.string[ordinal.end() :][:LONGEST_NOUN]
     if noun:
-        words = (word.strip(_CLOSING + ",;:") for word in lead.split() if word[0] == noun[0])
+        words = (word.strip(CLOSING + ",;:") for word in lead.split() if word[0] == noun[0])
         return len(noun) * any(word != noun and tokens(word) == tokens(noun) for word in words)
     lengths = () if ordinal["en"] else range(len(after), 1, -1)
     return next((n for n in lengths if after[:n] in lead and topic_tokens(after[:n])), 0)
@@ -291,7 +305,7 @@ def beginning(answer: str) -> str:
     first, _, rest = answer.partition("\n")
     listed = rest if first.rstrip().endswith((":", "：")) else answer if _ITEM.match(answer) else ""
     said = ", ".join(next(iter(lists_in(listed)), ())) or first
-    sentence = next((one.text for one in split_sentences(_plain(said))), "").strip(_CLOSING)
+    sentence = next((one.text for one in split_sentences(_plain(said))), "").strip(CLOSING)
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import pairwise
 
-from theworld.references.context import FINITE, Antecedent, FollowUp, Standalone, dependent
+from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
-from theworld.references.frames import NOUN, PREPOSITION, refill
+from theworld.references.frames import FINITE, NOUN, PREPOSITION
 from theworld.references.history import (
     answering,
     is_heading,
@@ -116,11 +116,7 @@ class EnglishFollowUp(FollowUp):
         match = self.filler.match(self.query) or (
             self.fragment and re.match(rf"(?i)^\W*(?:{_MARK})?{_VALUE}", self.query)
         )
-        return self.refilled(match["value"]) if match else None
-
-    def refilled(self, value: str) -> Standalone | None:
-        """Return the question before with a value in the place of its like; None without one."""
-        return refill(self, value)
+        return self.refill(match["value"]) if match else None
 
     def _pronouns(self) -> Standalone | None:
         """Replace the pronouns that stand for something before the query, the first of each kind; None without any."""

@@ -7,32 +7,31 @@ year, a name of a name. Where nothing is alike the filler stands before its fram
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache, lru_cache
 
-from theworld.references.chinese_topics import ASKING, TIME, topic_of
+from theworld.references.chinese_topics import ASKING, TIME
 from theworld.references.config import any_of
-from theworld.references.context import FINITE, ORDINAL, FollowUp, Standalone, in_frame, with_context
 from theworld.references.history import names_in, sure_names
-from theworld.state import ReferenceType
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 from theworld.text.tokens import token_set, tokens
 
-CORRECTED = "the question before, with what was meant"
 LONGEST_FILLER = 60
+LONGEST_CONTEXT = 200  # characters added at most
+CLOSING = " \t\n?？!！.。"
+_OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
+FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
 PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
 _BEFORE_NOUN = rf"\b(?:{FINITE}|{PREPOSITION}|the|an?|my|your|our)\s+"
 _GAP = r"[\s,.!，。！、:：—-]*"
 _OPENING = r"(?:[\w'’]{1,10}\s+){0,3}[\w'’]{1,10}\s*[,，.。!！:：…—-]+\s*"
 """The few words that may open a correction, whatever they are: "Hang on, I meant Lisbon.", "哎呀，我是说年假"."""
 _NUMBER = r"(?<!\d)\d+(?:[.,]\d+)*(?![A-Za-z\d]|[.,]\d)"
-_LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
+LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
 NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
 """One noun, with an article also one that has a word before it."""
 _PHRASE = re.compile(rf"\b({PREPOSITION})\s+({NOUN})(?=\s+{PREPOSITION}\b|\W*$)", re.IGNORECASE)
-REFILLED = "the question before, with one thing changed"
 _LIKES = (
     re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
     re.compile(
@@ -60,7 +59,7 @@ def topic_change(text: str) -> int | None:
 
 
 @cache
-def _corrections() -> tuple[re.Pattern[str], ...]:
+def corrections() -> tuple[re.Pattern[str], ...]:
     """Return the forms of a correction: `value` is given, `rejected` not meant, `head` says so."""
     rows = ("before_corrected", "corrected", "rejecting", "instead")
     first, said, reject, instead = (any_of("frames", row).pattern for row in rows)
@@ -77,37 +76,7 @@ def _corrections() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(rf"{before}{form}[.?!。？！\s]*") for form in forms)
 
 
-def corrected(follow_up: FollowUp) -> Standalone | None:
-    """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for others."""
-    if (before := follow_up.before) is None:
-        return None
-    folded = fold_in_place(follow_up.query)
-    forms = _corrections() if len(folded) < LONGEST_FILLER * 3 else ()
-    for match in filter(None, (form.fullmatch(folded) for form in forms)):
-        value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
-        query = before.text
-        if ORDINAL.fullmatch(fold_in_place(value)):
-            query = follow_up.alone(value, follow_up.history)
-        elif ASKING.search(value):  # a question of its own
-            topic = topic_of(in_frame(query)[0]) if rejected else ""
-            query = f"{topic}{value}" if topic and rejected not in topic else follow_up.alone(value, follow_up.history)
-        [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
-        for start, end in _places(old, query)[::-1]:
-            query = query[:start] + new + query[end:]
-        alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before)
-        if query == before.text:
-            if not match["head"]:  # nothing says that something was meant
-                continue
-            framed = with_context(value, follow_up.filled)
-            unsure = replace(follow_up.changed(framed, follow_up.whole, "continuation", CORRECTED, before), sure=False)
-            alone = follow_up.refilled(value) or unsure
-        kind = ReferenceType.CORRECTION
-        references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
-        return replace(alone, references=tuple(references), reason=CORRECTED)
-    return None
-
-
-def _places(phrase: str, text: str) -> list[tuple[int, int]]:
+def places_of(phrase: str, text: str) -> list[tuple[int, int]]:
     """Return where a text holds a phrase, left to right; Latin words in any of their forms."""
     folded = fold_in_place(text)
     if has_ideographs(phrase) or not phrase:
@@ -117,19 +86,9 @@ def _places(phrase: str, text: str) -> list[tuple[int, int]]:
     return [(start, end) for (start, _), (_, end) in pairs if tokens(folded[start:end]) == tokens(phrase)]
 
 
-def refill(follow_up: FollowUp, value: str, *, named: bool = True) -> Standalone | None:
-    """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
-    if follow_up.before is None:
-        return None
-    own, root = follow_up.frame
-    text = follow_up.with_listed(value, own) or refilled(value, own, named=named)
-    query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
-    return follow_up.changed(query, follow_up.whole, "continuation", REFILLED, follow_up.before) if query else None
-
-
 def refilled(value: str, frame: str, *, named: bool) -> str | None:
     """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
-    [(preposition, article, filler)] = _LEADING.findall(value)
+    [(preposition, article, filler)] = LEADING.findall(value)
     folded = fold_in_place(filler)
     kind = next((pattern for pattern in _LIKES if pattern.fullmatch(folded)), None)
     if kind is None and (numbered := _NUMBERED.fullmatch(folded)):
@@ -157,3 +116,31 @@ def _of_a_kind(filler: str, frame: str) -> list[tuple[int, int]]:
     last = re.escape(filler.rsplit(maxsplit=1)[-1])
     alike = rf"(?i){_BEFORE_NOUN}(?P<noun>(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{last})\b"
     return [match.span("noun") for match in re.finditer(alike, frame)]
+
+
+def with_context(query: str, *added: str) -> str | None:
+    """Return the query with texts in brackets before its closing mark; None where there is nothing to add."""
+    chinese = has_ideographs(query)
+    flat = ("；" if chinese else "; ").join(_flat(" ".join(text.split())) for text in added if text)
+    flat = flat[:LONGEST_CONTEXT].strip(CLOSING)
+    end = len(query.rstrip(CLOSING))
+    return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
+
+
+def in_frame(text: str) -> tuple[str, str]:
+    """Return "Q3?" and its own context "A; Q2; Q1" of "Q3 (A; Q2; Q1)?"."""
+    match = _OWN_CONTEXT.search(text)
+    return (text[: match.start()] + match[3], match[1] or match[2] or "") if match else (text, "")
+
+
+def root_of(context: str) -> str:
+    """Return the question that a context goes back to, its last: "A; Q2; Q1" -> "Q1"."""
+    return context.replace("；", "; ").split("; ")[-1]
+
+
+def _flat(text: str) -> str:
+    """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
+    own, context = in_frame(text)
+    root = root_of(context)
+    flat = own.rstrip(CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
+    return " ".join(flat.translate(dict.fromkeys(map(ord, "()（）"), " ")).split())

@@ -15,10 +15,10 @@ from theworld.references.assistance import LLMResolver, ask_model
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
-from theworld.references.context import ITEM, FollowUp, Standalone, is_small_talk, with_context
+from theworld.references.context import CORRECTED, ITEM, FollowUp, Standalone, is_small_talk
 from theworld.references.detection import Detected, Span, find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
-from theworld.references.frames import CORRECTED, corrected, topic_change
+from theworld.references.frames import topic_change, with_context
 from theworld.references.history import as_messages, sure_names, text_of, topic_tokens
 from theworld.references.recall import Conversation, chat_question, recall_turns
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
@@ -74,7 +74,8 @@ class ReferenceResolver:
             raise TypeError(f"query is a {type(query).__name__}; give its text")
         if not query or not query.strip():
             return ResolvedReference(confidence=1.0, metadata={"reason": "empty query"})
-        language = _CODES[self.language] or self._detect_language(query)
+        # `cn` when more than 30 % of the non-space characters are Chinese, else `en` (specification 3.7).
+        language = _CODES[self.language] or ("cn" if detect_language(query) == "zh" else "en")
         cache = stance_cache if isinstance(stance_cache, Mapping) else None
         conversation = Conversation(as_messages(history), language, self.config, ZoneInfo(self.config.timezone), cache)
         alone = _standalone(query, conversation.history, language, antecedent)
@@ -159,10 +160,6 @@ class ReferenceResolver:
         chosen = assisted or result
         return replace(chosen, metadata={**result.metadata, **chosen.metadata, **notes})
 
-    def _detect_language(self, text: str) -> LanguageCode:
-        """Return `cn` when more than 30 % of the non-space characters are Chinese, else `en` (specification 3.7)."""
-        return "cn" if detect_language(text) == "zh" else "en"
-
 
 def _evidence(query: str, found: Sequence[Detected], conversation: Conversation, alone: Standalone) -> str:
     """Return what decided, a key of `data/confidence.yaml`: its figure is the probability that this is right."""
@@ -200,7 +197,7 @@ def _standalone(
     rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
     follow_up.nested = depth > 0
-    return corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
+    return follow_up.corrected() or (Standalone() if is_small_talk(query) else follow_up.rewritten())
 
 
 def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
