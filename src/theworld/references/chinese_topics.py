@@ -12,7 +12,7 @@ from theworld.text.language import CJK_RANGES, has_ideographs
 
 MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40
-LONGEST_NAME = 14  # characters of an answer that is nothing but a name
+LONGEST_NAME, LONGEST_NOUN = 14, 6  # characters of an answer that is nothing but a name, of a noun after 第一个, 那个
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
 _NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$|^[^的]{2,}在哪[里儿边]?$")
 TIME = re.compile(
@@ -133,8 +133,9 @@ def joined_names(topic: str) -> tuple[str, ...]:
 
 def nouns_at(text: str) -> list[str]:
     """Return the nouns that a folded text may begin with, the longest first; one character only before a boundary."""
-    ends = range(len(text), 1, -1) if len(text) > 1 and not _BOUNDARY.match(text, 1) else range(len(text), 0, -1)
-    return [noun for end in ends if topic_tokens(noun := text[:end]) and not _BOUNDARY.search(noun)]
+    shortest = 1 if len(text) == 1 or _BOUNDARY.match(text, 1) else 2
+    starts = (text[:end] for end in range(min(len(text), LONGEST_NOUN), shortest - 1, -1))
+    return [noun for noun in starts if topic_tokens(noun) and not _BOUNDARY.search(noun)]
 
 
 def things_called(noun: str, known: set[str], text: str) -> set[str]:
@@ -142,7 +143,7 @@ def things_called(noun: str, known: set[str], text: str) -> set[str]:
     rows = (any_of("chinese", row).pattern for row in ("openers", "introductions", "verbs"))
     name = re.compile(f"(?s)(?:{TIME.pattern}|{'|'.join(rows)})*(.*)")
     things = set()
-    for match in re.finditer(noun, folded := fold_in_place(text)):
+    for match in re.finditer(re.escape(noun), folded := fold_in_place(text)):
         before = [*_APART.finditer(folded, 0, match.start())]
         start = before[-1].end() if before else 0
         found = name.fullmatch(folded, start, match.end())

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from theworld.references.chinese_topics import ASKING, topic_of
+from theworld.references.chinese_topics import ASKING, LONGEST_NOUN, topic_of
 from theworld.references.config import any_of
 from theworld.references.detection import Detected, Kind, Span
 from theworld.references.frames import (
@@ -45,7 +45,7 @@ LOOK_BACK = 24  # messages that are looked at, the last ones
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
-LONGEST_NOUN, MOST_READ = 6, 4  # characters of a noun after 第一个; answers whose sentences are read for lists
+MOST_READ = 4  # answers whose sentences are read for lists
 _STEPS = ("step", "phase", "point", "number", "步", "点", "条", "项")
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _ITEM_ENDS = CLOSING + ";；"
@@ -183,7 +183,7 @@ class FollowUp:
                 if not match["head"]:  # nothing says that something was meant
                     continue
                 framed = with_context(value, self.filled)
-                unsure = replace(self.changed(framed, self.whole, "continuation", CORRECTED, before), sure=False)
+                unsure = self.changed(framed, self.whole, "continuation", CORRECTED, before, sure=False)
                 alone = self.refill(value) or unsure
             kind = ReferenceType.CORRECTION
             references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)

@@ -131,8 +131,11 @@ class Conversation:
             text, stance = cached
             said = [i for i, m in enumerate(self.history) if m.role == "assistant" and stance in text_of(m)]
             return Found(said[-1:], text, "the stance cache")
-        if (index := last_stance(self.history, topic)) is not None:
-            content = text_of(self.history[index])
+        texts = ((i, text_of(m)) for i, m in reversed([*enumerate(self.history)]) if m.role == "assistant")
+        wanted = topic_tokens(topic)
+        stated = islice(((i, text) for i, text in texts if is_stance(text)), MOST_RANKED if wanted else 1)
+        if said := max(stated, key=lambda turn: overlap(wanted, turn[1]), default=None):
+            index, content = said
             return Found([index], content, "the last message of the assistant that states a stance")
         if named := self._about(topic, last_turns(self.history, self.config.recent_turns)):
             return self.show(named, f"no stance found; turns about {topic!r}")
@@ -201,15 +204,6 @@ def _moment(entry: Mapping[str, Any]) -> tuple[int, float, str]:
     except ValueError:
         return 0, 0.0, value if isinstance(value, str) else ""
     return 1, in_zone(moment, UTC).timestamp(), ""
-
-
-def last_stance(history: Sequence[Message], topic: str) -> int | None:
-    """Return the index of the assistant's latest message that states a stance, on the topic named where one does."""
-    places = range(len(history) - 1, -1, -1)
-    stated = (i for i in places if history[i].role == "assistant" and is_stance(text_of(history[i])))
-    wanted = topic_tokens(topic)
-    ranked = islice(stated, MOST_RANKED if wanted else 1)
-    return max(ranked, key=lambda index: overlap(wanted, text_of(history[index])), default=None)
 
 
 class Quote(NamedTuple):
