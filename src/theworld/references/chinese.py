@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 from theworld.references.chinese_topics import (
     ASKING,
@@ -23,11 +23,11 @@ from theworld.references.chinese_topics import (
     things_called,
     topic_of,
 )
-from theworld.references.config import any_of
+from theworld.references.config import any_of, pattern_of
 from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
 from theworld.references.detection import Span
 from theworld.references.frames import in_frame, with_context
-from theworld.references.history import last_answer, text_of, topic_tokens
+from theworld.references.history import last_answer, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 
@@ -49,30 +49,20 @@ _ONE_SIDED = (
 _THIS_ONE = re.compile(f"[这那]一?(?![种类]){MEASURE}|该")
 
 
-@cache
-def _pronoun() -> re.Pattern[str]:
-    kinds = any_of("chinese", "kinds").pattern
-    return re.compile(
-        rf"(?:(?:这|那)(?:一?{MEASURE}|些){kinds}(?!们|文|类|民|工|口|员)|该{kinds})"
-        r"|^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的)"
-        r"|(?<!其)(?:[他她它]们|(?<!吉)(?<!排)他(?!人|乡|国|汀)|她|它)|(?<![尤与极])其(?=[^他它实中余次间])|[那这][里儿边]|当地"
-    )
-
-
-@cache
-def _pointing() -> re.Pattern[str]:
-    """Return the pattern of what points at something said: 其中, 该设置有, 这种, 那时."""
-    rows = ("after_said", "pointed_units", "pointed_times")
-    after, unit, time = (any_of("chinese", row).pattern for row in rows)
-    units = f"[这那](?:[一几]?{unit}|{time})"
-    return re.compile(f"^其中(?!间)|^该(?![不怎如去是])..(?={after})|(?<!在){units}(?!们|么)")
-
-
-@cache
-def _sequel() -> re.Pattern[str]:
-    """Return the pattern of what rejects or goes on; in a longer query 接着 follows on something in it."""
-    rejects, more, order = (any_of("chinese", row).pattern for row in ("rejections", "additions", "orders"))
-    return re.compile(rf"^{rejects}|^{_ONE_SIDED}|^(?=.{{1,15}}$)(?:{more}|那.*呢$|.*?{order})")
+_PRONOUN = (
+    rf"(?:(?:这|那)(?:一?{MEASURE}|些)«chinese.kinds»(?!们|文|类|民|工|口|员)|该«chinese.kinds»)"
+    r"|^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的)"
+    r"|(?<!其)(?:[他她它]们|(?<!吉)(?<!排)他(?!人|乡|国|汀)|她|它)|(?<![尤与极])其(?=[^他它实中余次间])|[那这][里儿边]|当地"
+)
+_POINTING = (
+    "^其中(?!间)|^该(?![不怎如去是])..(?=«chinese.after_said»)"
+    "|(?<!在)[这那](?:[一几]?«chinese.pointed_units»|«chinese.pointed_times»)(?!们|么)"
+)
+"""What points at something said: 其中, 该设置有, 这种, 那时."""
+_SEQUEL = (
+    f"^«chinese.rejections»|^{_ONE_SIDED}"
+    "|^(?=.{1,15}$)(?:«chinese.additions»|那.*呢$|.*?«chinese.orders»)"
+)  # What rejects or goes on; in a longer query 接着 follows on something in it
 
 
 class ChineseFollowUp(FollowUp):
@@ -92,7 +82,7 @@ class ChineseFollowUp(FollowUp):
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
         match = self.filler.match(self.text) if self.text.endswith("呢") else None
-        if match is None or self.before is None or self.goes_on:
+        if match is None or not self.before.text or self.goes_on:
             return None
         if not (topic_tokens(match["value"]) or match["value"].isascii() or TIME.search(self.text)):
             return None
@@ -105,8 +95,6 @@ class ChineseFollowUp(FollowUp):
         """Return the question before with a value in the place of its like, or the value of its topic; else None."""
         if alone := super().refill(value, named=named and not value.isascii()):
             return alone
-        if self.before is None:
-            return None
         query, question = None, in_frame(self.filled)[0].strip(" ？?。！!")
         topic = topic_of(question)
         before, _, after = question.partition(topic) if topic else (question, "", "")
@@ -125,8 +113,8 @@ class ChineseFollowUp(FollowUp):
 
     def _named_thing(self) -> Standalone | None:
         """ "那个博物馆": the one thing called so in the last turn, 中国国家博物馆."""
-        match = None if self.forced or self.before is None else _THIS_ONE.search(self.folded)
-        if match is None or self.before is None or _bound(self.folded[: match.start()]):
+        match = None if self.forced else _THIS_ONE.search(self.folded)
+        if match is None or _bound(self.folded[: match.start()]):
             return None
         # Of a question that asks for no name, what is all of the answer describes the topic.
         describes = set() if asks_for(self.before.text) else {bare(last_answer(self.history)[0])}
@@ -137,7 +125,7 @@ class ChineseFollowUp(FollowUp):
         return None
 
     def _pronouns(self) -> Standalone | None:
-        matches = _pronoun().finditer(self.folded)
+        matches = pattern_of(_PRONOUN).finditer(self.folded)
         match = next((m for m in matches if not _bound(self.folded[: m.start()])), None)
         if match is None:
             return None
@@ -155,11 +143,11 @@ class ChineseFollowUp(FollowUp):
     def _antecedent(self, word: str) -> Antecedent | None:
         """Return what a pronoun stands for: the name the last answer gives, else the topic of the last question."""
         before = self.before
-        if before is None or not has_ideographs(before.text):
+        if not has_ideographs(before.text):
             return None
         if label := self.history[before.source].topic:
             return Antecedent(label, before.source)
-        asked = text_of(self.history[before.source])
+        asked = self.asked
         thing = word.startswith(("它", "其"))
         if asks_for(asked) and not (word[1:] in _PLACES or (thing and "谁" in asked)):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
@@ -176,12 +164,12 @@ class ChineseFollowUp(FollowUp):
 
     def _dependent(self) -> Standalone:
         """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
-        match = _pointing().search(self.folded)
+        match = pattern_of(_POINTING).search(self.folded)
         if match and not _bound(self.folded[: match.start()], 3):
             return self.in_context(self.span(match), "pronoun")
         attribute = any_of("chinese", "attributes").match(self.text)
         little = says_little(self.text[attribute.end() if attribute else 0 :])
-        goes_on = little or self.goes_on or _sequel().match(self.text)
+        goes_on = little or self.goes_on or pattern_of(_SEQUEL).match(self.text)
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 

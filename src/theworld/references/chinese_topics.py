@@ -34,8 +34,7 @@ _WHO = re.compile("谁|哪位")
 _FRAME = re.compile("^.{1,2}[好完成]了?(?:以后|之后|后)|(?:比较|最|更|太|很)(?:好|..)$")
 """Around what a question asks: when it is done, without its object, and how good it is."""
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
-_DESCRIBES = f"(?<!的)是|[一这那哪几两每某]{MEASURE}"
-_APART = re.compile(rf"(?P<describes>{_DESCRIBES})|{_BOUNDARY.pattern}|{_BESIDE_A_NAME}|或者?")
+_APART = re.compile(rf"(?P<describes>(?<!的)是|[一这那哪几两每某]{MEASURE})|{_BOUNDARY.pattern}|{_BESIDE_A_NAME}|或者?")
 """What ends before a name begins, and what begins no name but a description: "华为是一家通信公司"."""
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")

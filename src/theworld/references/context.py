@@ -13,15 +13,15 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from theworld.references.chinese_topics import ASKING, LONGEST_NOUN, topic_of
-from theworld.references.config import any_of
+from theworld.references.config import pattern_of
 from theworld.references.detection import Detected, Kind, Span
 from theworld.references.frames import (
     CLOSING,
+    CORRECTIONS,
     FINITE,
     LEADING,
     LONGEST_CONTEXT,
     LONGEST_FILLER,
-    corrections,
     in_frame,
     places_of,
     refilled,
@@ -39,7 +39,6 @@ from theworld.text.tokens import tokens
 ITEM = "an item of a list"
 CORRECTED = "the question before, with what was meant"
 REFILLED = "the question before, with one thing changed"
-NAMED = "what is called so in the last turn"
 Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
@@ -70,6 +69,9 @@ ORDINAL = re.compile(
     r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
 )
+_SMALL_TALK = (
+    r"«english.small_talk»(?:[\s,!.]+«english.small_talk»)*|(?=.{1,20}$)(?:«chinese.small_talk»[\s，。！,.!~～]*)+"
+)
 _SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有]|\W)*")
 
 
@@ -96,9 +98,7 @@ class Antecedent(NamedTuple):
 @lru_cache(maxsize=4096)
 def is_small_talk(text: str) -> bool:
     """Return whether a message is a greeting, thanks or a nod, which depends on nothing."""
-    english, chinese = (any_of(table, "small_talk").pattern for table in ("english", "chinese"))
-    small_talk = rf"{english}(?:[\s,!.]+{english})*|(?=.{{1,20}}$)(?:{chinese}[\s，。！,.!~～]*)+"
-    return re.fullmatch(small_talk, fold_in_place(text[:200]).strip(CLOSING + ",，~～…")) is not None
+    return pattern_of(_SMALL_TALK).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…")) is not None
 
 
 class FollowUp:
@@ -117,39 +117,40 @@ class FollowUp:
         self.whole = Span(0, len(query), query.strip(CLOSING))
 
     @cached_property
-    def before(self) -> Antecedent | None:
-        """The user's last question, made to stand alone; small talk is none."""
+    def before(self) -> Antecedent:
+        """The user's last question, made to stand alone; small talk is none. Empty, from -1, where there is none."""
         asked = ((i, text_of(self.history[i]).strip()) for i in self.recent if self.history[i].role == "user")
         index, text = next(((i, text) for i, text in asked if text and not is_small_talk(text)), (-1, ""))
-        return Antecedent(self.alone(text, self.history[:index]), index) if text else None
+        return Antecedent(self.alone(text, self.history[:index]) if text else "", index)
+
+    @property
+    def asked(self) -> str:
+        """The user's last question as it was typed."""
+        return text_of(self.history[self.before.source]) if self.before.text else ""
 
     @cached_property
     def frame(self) -> tuple[str, str]:
         """The question before without its context, and what it goes back to: of a filler all that it fills."""
-        own, context = in_frame(self.before.text if self.before else "")
+        own, context = in_frame(self.before.text)
         return own, context if self.filler.match(own) else root_of(context)
 
     @property
     def filled(self) -> str:
         """What a filler goes with: the question before in its context, or what that fills, whose place it takes."""
         own, root = self.frame
-        return root if root and self.filler.match(own) else self.before.text if self.before else ""
+        return root if root and self.filler.match(own) else self.before.text
 
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
         return Span(match.start(), match.end(), self.query[match.start() : match.end()].strip())
 
-    def replaced(self, span: Span, used: Antecedent, reason: str) -> Standalone:
-        """Return the query with what it refers to in the place of the words that refer to it."""
-        query = self.query[: span.start] + used.text + self.query[span.end :]
-        return self.changed(query, span, "pronoun", reason, used)
-
     def thing(self, span: Span, called: Callable[[str], set[str]]) -> Standalone | None:
         """ "That museum": the one thing called so in the last answer, else in its question, "the Science Museum"."""
-        asked = Antecedent(self.frame[0], self.before.source if self.before else -1)
-        for text, index in (last_answer(self.history), asked):
+        for text, index in (last_answer(self.history), (self.frame[0], self.before.source)):
             if things := list(called(text)):
-                return None if len(things) > 1 else self.replaced(span, Antecedent(things[0], index), NAMED)
+                query = self.query[: span.start] + things[0] + self.query[span.end :]
+                used, reason = Antecedent(things[0], index), "what is called so in the last turn"
+                return None if len(things) > 1 else self.changed(query, span, "pronoun", reason, used)
         return None
 
     def changed(
@@ -163,10 +164,8 @@ class FollowUp:
 
     def corrected(self) -> Standalone | None:
         """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for others."""
-        if (before := self.before) is None:
-            return None
-        folded = fold_in_place(self.query)
-        forms = corrections() if len(folded) < LONGEST_FILLER * 3 else ()
+        before, folded = self.before, fold_in_place(self.query)
+        forms = map(pattern_of, CORRECTIONS if before.text and len(folded) < LONGEST_FILLER * 3 else ())
         for match in filter(None, (form.fullmatch(folded) for form in forms)):
             value, rejected = (self.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
             query = before.text
@@ -192,8 +191,6 @@ class FollowUp:
 
     def refill(self, value: str, *, named: bool = True) -> Standalone | None:
         """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
-        if self.before is None:
-            return None
         own, root = self.frame
         text = self.with_listed(value, own) or refilled(value, own, named=named)
         query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
@@ -206,7 +203,7 @@ class FollowUp:
             return None
         rank, span, noun = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match), match["noun"]
         offers = (offer for offer in self._offers(match) if len(offer[2]) > max(rank, 1))
-        nearest: tuple[int, int, Sequence[str]] = next(offers, (0, -1, ()))
+        nearest = next(offers, (0, -1, ()))
         sought = noun or not match["en"]
         named, index, items = next(filter(itemgetter(0), offers), nearest) if sought and not nearest[0] else nearest
         if not items or (noun and not (named or match["told"])):
@@ -214,7 +211,6 @@ class FollowUp:
             listed = not noun and ((match["en"] and last) or span.phrase.endswith(("者", "步")))  # but for "第一个电池"
             return self.in_context(span, "pronoun") if listed else None
         span = span._replace(end=span.end if noun else span.end + named)
-        items = [_plain(item).strip(_ITEM_ENDS) for item in items]
         chosen = Antecedent(items[rank], index)
         return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
 
@@ -226,7 +222,7 @@ class FollowUp:
                 return text
         return None
 
-    def _offers(self, ordinal: re.Match[str] | None) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    def _offers(self, ordinal: re.Match[str] | None) -> Iterator[tuple[int, int, Sequence[str]]]:
         """Yield of each list the noun's length where it is named so, its answer, its items: lines before sentences."""
         answers = [i for i in self.recent if i and self.history[i].role == "assistant"]
         asked = {i: fold_in_place(text_of(self.history[i - 1])) for i in answers}
@@ -236,7 +232,8 @@ class FollowUp:
                 content = self.history[i].content or ""
                 for items in read(content):
                     lead = asked[i] + " " + fold_in_place(content.partition(items[0])[0][-LONGEST_CONTEXT:])
-                    yield _named(ordinal, lead) if ordinal else 0, i, items
+                    named = _named(ordinal, lead) if ordinal else 0
+                    yield named, i, [_plain(item).strip(_ITEM_ENDS) for item in items]
 
     def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
         """Return the query with an item, but for a proper name what its list answered, or the question before."""
@@ -244,8 +241,8 @@ class FollowUp:
         text = chosen.text if step else _name_of(chosen.text)
         before, after = self.query[: span.start], self.query[span.end :]
         if _SAYS_NO_MORE.fullmatch(before + after):
-            question = self.before.text if self.before else ""
-            return _exchanged(map(_name_of, items), text, question) or with_context(text, question) or text
+            other = _exchanged(map(_name_of, items), text, self.before.text)
+            return other or with_context(text, self.before.text) or text
         asked = next((i for i in range(chosen.source - 1, -1, -1) if self.history[i].role == "user"), None)
         question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
         if len(text) > LONGEST_INLINE or step:
@@ -261,7 +258,7 @@ class FollowUp:
         """
         if heading := self.heading:
             return self.changed(with_context(self.query, heading.text), span, kind, "the heading", heading, sure=False)
-        if self.before is None:
+        if not self.before.text:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
         frame = [self.filled] if whole else self.frame
@@ -272,8 +269,7 @@ class FollowUp:
 
 def _name_of(item: str) -> str:
     """Return what an item of a list is called, without what a colon adds."""
-    text = _plain(item).strip(_ITEM_ENDS)
-    return _COLON.split(text)[0].strip() or text
+    return _COLON.split(item)[0].strip() or item
 
 
 def _exchanged(names: Iterable[str], name: str, question: str) -> str | None:

@@ -90,7 +90,9 @@ class EnglishFollowUp(FollowUp):
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
         asks = self.query.rstrip().endswith("?") and not _CLAUSE.search(self.query)
         self.fragment = asks and len(self.query.split()) <= LONGEST_FRAGMENT  # "E501?", "Without a licence?"
-        return self.item() or self._filled() or self._pronouns() or self._dependent()
+        filler = (_FRAGMENT if self.fragment else self.filler).match(self.query)
+        filled = self.refill(filler["value"]) if filler else None
+        return self.item() or filled or self._pronouns() or self._dependent()
 
     def _find_heading(self) -> Antecedent | None:
         """Return the topic where it was stated as such: by a label, or a title and a section as first messages."""
@@ -106,17 +108,10 @@ class EnglishFollowUp(FollowUp):
         turns = sorted(self.recent, key=lambda index: self.history[index].role != "user")
         texts = [Antecedent(text_of(self.history[index]), index) for index in turns]
         found: dict[str, Antecedent] = {}
-        for text, index in [*([Antecedent(" ".join(self.frame), self.before.source)] if self.before else []), *texts]:
+        for text, index in [Antecedent(" ".join(self.frame), self.before.source), *texts]:
             for name in sure_names(text):
                 found.setdefault(name.text, Antecedent(name.text, index))
         return list(found.values())
-
-    def _filled(self) -> Standalone | None:
-        """ "And Berlin?": the last question with the value in the place of its like."""
-        match = self.filler.match(self.query) or (
-            self.fragment and re.match(rf"(?i)^\W*(?:{_MARK})?{_VALUE}", self.query)
-        )
-        return self.refill(match["value"]) if match else None
 
     def _pronouns(self) -> Standalone | None:
         """Replace the pronouns that stand for something before the query, the first of each kind; None without any."""
@@ -153,9 +148,8 @@ class EnglishFollowUp(FollowUp):
             return True
         if self.long and (kind != "it" or not _DETERMINERS.isdisjoint(apart.lower().split())):
             return True
-        topic = self.heading.text.lower() if self.heading else ""
-        named = any(name.start + len(name.text) <= len(apart) for name in self.named)
-        return named or bool(topic and topic in apart.lower())
+        topic = self.heading is not None and self.heading.text.lower() in apart.lower()
+        return topic or any(name.start + len(name.text) <= len(apart) for name in self.named)
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
         """Return the equally good antecedents, the best first: names side by side."""
@@ -170,7 +164,6 @@ class EnglishFollowUp(FollowUp):
         person = kind in {"he", "she"}
         if self.forced:
             return Antecedent(self.forced, -1)
-        asked = self.before.text if self.before else ""
         named = next((name for name in self.names if looks_like_person(name.text) is person), None)
         if self.heading:
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
@@ -182,29 +175,28 @@ class EnglishFollowUp(FollowUp):
         if person:
             return named
         # "It" can mean nothing but the one name that the last question is about, with little else.
-        own = topic_tokens(asked)
-        about = (name for name in [named, *self.names[:1]] if name and name.text in asked)
+        own = topic_tokens(self.before.text)
+        about = (name for name in [named, *self.names[:1]] if name and name.text in self.before.text)
         return next((name for name in about if len(own - topic_tokens(name.text)) < MOST_OWN_WORDS), None)
 
     def _goes_on_with(self, name: str, kind: str) -> bool:
         """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""
-        asked = text_of(self.history[self.before.source]) if self.before else ""
-        if any(match[kind] for match in _PRONOUN.finditer(asked)):
+        if any(match[kind] for match in _PRONOUN.finditer(self.asked)):
             return False
         if kind == "it":
-            return not (looks_like_person(name) and asked.lower().lstrip().startswith("who"))
-        others = (other.text for other in sure_names(asked) if " " in other.text)
+            return not (looks_like_person(name) and self.asked.lower().lstrip().startswith("who"))
+        others = (other.text for other in sure_names(self.asked) if " " in other.text)
         return looks_like_person(name) and not any(map(looks_like_person, others))
 
     def _name_giving(self) -> Antecedent | None:
         answer, index = last_answer(self.history)
-        if self.before is None or index < self.before.source or not _ASKS_NAME.match(self.before.text):
+        if index < self.before.source or not _ASKS_NAME.match(self.before.text):
             return None
         return Antecedent(answering(self.before.text, answer), index)
 
     def _name_given(self) -> Antecedent | None:
         """Return the first new name of the answer, if it is all that this says or the question asks who."""
-        answer, question = self._name_giving(), self.before.text if self.before else ""
+        answer, question = self._name_giving(), self.before.text
         known, names = frozenset(tokens(question)), names_in(answer.text if answer else "")
         name = next((name for name in names if not frozenset(tokens(name.text)) <= known), None)
         if answer is None or name is None or answer.text[: name.start].rstrip()[-1:].isdigit():  # of a number: a unit
@@ -238,8 +230,7 @@ class EnglishFollowUp(FollowUp):
         found = [(match, topic_tokens(match["noun"])) for match in _DEFINITE.finditer(self.query)]
         if not found or self.named or self.heading or len(topic_tokens(self.query)) > MOST_WITH_THE:
             return None
-        asked = text_of(self.history[self.before.source]) if self.before else ""
-        said = token_set(asked + " " + last_answer(self.history)[0])
+        said = token_set(self.asked + " " + last_answer(self.history)[0])
         return next((match for match, noun in found if noun and noun <= said), None)
 
 

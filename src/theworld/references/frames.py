@@ -7,10 +7,10 @@ year, a name of a name. Where nothing is alike the filler stands before its fram
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from theworld.references.chinese_topics import ASKING, TIME
-from theworld.references.config import any_of
+from theworld.references.config import pattern_of
 from theworld.references.history import names_in, sure_names
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
@@ -25,8 +25,23 @@ FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|m
 PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
 _BEFORE_NOUN = rf"\b(?:{FINITE}|{PREPOSITION}|the|an?|my|your|our)\s+"
 _GAP = r"[\s,.!，。！、:：—-]*"
+_ANNOUNCED = rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_changes»"
+_TOPIC_CHANGE = rf"{_ANNOUNCED}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|$)(?:{_ANNOUNCED}|{_GAP})*"
 _OPENING = r"(?:[\w'’]{1,10}\s+){0,3}[\w'’]{1,10}\s*[,，.。!！:：…—-]+\s*"
 """The few words that may open a correction, whatever they are: "Hang on, I meant Lisbon.", "哎呀，我是说年假"."""
+_REJECTED = rf"«frames.rejecting»\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
+_HEAD = r"(?P<head>«frames.corrected»)(?:\s+to\s+«language.spoken_of»(?:\s+about)?)?"
+_VALUE = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
+_OPENED = rf"(?!.*(?:{ASKING.pattern})){_OPENING}(?=[^,，]*(?:[,，]\s*«frames.rejecting»[^,，]*)?$)"
+CORRECTIONS = tuple(
+    rf"\W*(?:«frames.before_corrected»{_GAP})*{form}[.?!。？！\s]*"
+    for form in (
+        rf"{_REJECTED}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{_HEAD}|«frames.instead»)?[\s:：]*{_VALUE}",
+        rf"(?:{_OPENED})?{_HEAD}[\s:：]*{_VALUE}(?:(?:[,，]\s*|\s+){_REJECTED})?",
+        rf"«frames.instead»?\s*{_VALUE}[,，]\s*(?:{_HEAD}|{_REJECTED})",
+    )
+)
+"""The forms of a correction: `value` is given, `rejected` not meant, `head` says so."""
 _NUMBER = r"(?<!\d)\d+(?:[.,]\d+)*(?![A-Za-z\d]|[.,]\d)"
 LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
 NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
@@ -52,28 +67,8 @@ _NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
 @lru_cache(maxsize=4096)
 def topic_change(text: str) -> int | None:
     """Return where the words after an announced change of topic begin; None where a text announces none."""
-    before, change = (any_of("frames", row).pattern for row in ("before_changes", "topic_changes"))
-    head = rf"\W*(?:{before}{_GAP})*{change}"
-    match = re.match(rf"{head}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|$)(?:{head}|{_GAP})*", fold_in_place(text[:200]))
+    match = pattern_of(_TOPIC_CHANGE).match(fold_in_place(text[:200]))
     return match.end() if match else None
-
-
-@cache
-def corrections() -> tuple[re.Pattern[str], ...]:
-    """Return the forms of a correction: `value` is given, `rejected` not meant, `head` says so."""
-    rows = ("before_corrected", "corrected", "rejecting", "instead")
-    first, said, reject, instead = (any_of("frames", row).pattern for row in rows)
-    before = rf"\W*(?:{first}{_GAP})*"
-    opening = rf"(?!.*(?:{ASKING.pattern})){_OPENING}(?=[^,，]*(?:[,，]\s*{reject}[^,，]*)?$)"
-    head = rf"(?P<head>{said})(?:\s+to\s+{any_of('language', 'spoken_of').pattern}(?:\s+about)?)?"
-    value = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
-    rejected = rf"{reject}\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
-    forms = (
-        rf"{rejected}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{head}|{instead})?[\s:：]*{value}",
-        rf"(?:{opening})?{head}[\s:：]*{value}(?:(?:[,，]\s*|\s+){rejected})?",
-        rf"{instead}?\s*{value}[,，]\s*(?:{head}|{rejected})",
-    )
-    return tuple(re.compile(rf"{before}{form}[.?!。？！\s]*") for form in forms)
 
 
 def places_of(phrase: str, text: str) -> list[tuple[int, int]]:

@@ -131,11 +131,12 @@ class Conversation:
             text, stance = cached
             said = [i for i, m in enumerate(self.history) if m.role == "assistant" and stance in text_of(m)]
             return Found(said[-1:], text, "the stance cache")
-        texts = ((i, text_of(m)) for i, m in reversed([*enumerate(self.history)]) if m.role == "assistant")
-        wanted = topic_tokens(topic)
-        stated = islice(((i, text) for i, text in texts if is_stance(text)), MOST_RANKED if wanted else 1)
-        if said := max(stated, key=lambda turn: overlap(wanted, turn[1]), default=None):
-            index, content = said
+        places = (i for i in range(len(self.history) - 1, -1, -1) if self.history[i].role == "assistant")
+        stated = (i for i in places if is_stance(text_of(self.history[i])))
+        ranked = islice(stated, MOST_RANKED if (wanted := topic_tokens(topic)) else 1)
+        index = max(ranked, key=lambda i: overlap(wanted, text_of(self.history[i])), default=None)
+        if index is not None:
+            content = text_of(self.history[index])
             return Found([index], content, "the last message of the assistant that states a stance")
         if named := self._about(topic, last_turns(self.history, self.config.recent_turns)):
             return self.show(named, f"no stance found; turns about {topic!r}")

@@ -74,8 +74,7 @@ class ReferenceResolver:
             raise TypeError(f"query is a {type(query).__name__}; give its text")
         if not query or not query.strip():
             return ResolvedReference(confidence=1.0, metadata={"reason": "empty query"})
-        # `cn` when more than 30 % of the non-space characters are Chinese, else `en` (specification 3.7).
-        language = _CODES[self.language] or ("cn" if detect_language(query) == "zh" else "en")
+        language = _CODES[self.language] or self._detect_language(query)
         cache = stance_cache if isinstance(stance_cache, Mapping) else None
         conversation = Conversation(as_messages(history), language, self.config, ZoneInfo(self.config.timezone), cache)
         alone = _standalone(query, conversation.history, language, antecedent)
@@ -160,6 +159,10 @@ class ReferenceResolver:
         chosen = assisted or result
         return replace(chosen, metadata={**result.metadata, **chosen.metadata, **notes})
 
+    def _detect_language(self, text: str) -> LanguageCode:
+        """Return `cn` when more than 30 % of the non-space characters are Chinese, else `en` (specification 3.7)."""
+        return "cn" if detect_language(text) == "zh" else "en"
+
 
 def _evidence(query: str, found: Sequence[Detected], conversation: Conversation, alone: Standalone) -> str:
     """Return what decided, a key of `data/confidence.yaml`: its figure is the probability that this is right."""
@@ -212,7 +215,7 @@ def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence
     primary, rest = matches[0], query
     if primary.reference_type is ReferenceType.CORRECTION:
         before = FollowUp("", history, None, partial(_alone, 1)).before
-        return with_context(query, before.text[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
+        return with_context(query, before.text[:LONGEST_DEPENDENT]) if before.text and primary.source_turns else None
     for start, end in sorted((match.span for match in matches), reverse=True):
         rest = f"{rest[:start]} {rest[end:]}"
     if topic_tokens(rest):
