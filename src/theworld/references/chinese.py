@@ -100,7 +100,7 @@ class ChineseFollowUp(FollowUp):
         before, _, after = question.partition(topic) if topic else (question, "", "")
         latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
         alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
-        condition = value[0] in "不没" or value.endswith(("的话", "时", "后"))
+        condition = value.startswith(("不", "没")) or value.endswith(("的话", "时", "后"))
         whole = not after.strip("吗呢吧") and (not before or ASKING.match(before))  # of "怎么申请休假" all but how
         if any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
             query = f"{topic or question}的{value}"

@@ -31,7 +31,7 @@ _OPENING = r"(?:[\w'’]{1,10}\s+){0,3}[\w'’]{1,10}\s*[,，.。!！:：…—-
 """The few words that may open a correction, whatever they are: "Hang on, I meant Lisbon.", "哎呀，我是说年假"."""
 _REJECTED = rf"«frames.rejecting»\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
 _HEAD = r"(?P<head>«frames.corrected»)(?:\s+to\s+«language.spoken_of»(?:\s+about)?)?"
-_VALUE = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
+_VALUE = rf"(?P<value>(?=\S)(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
 _OPENED = rf"(?!.*(?:{ASKING.pattern})){_OPENING}(?=[^,，]*(?:[,，]\s*«frames.rejecting»[^,，]*)?$)"
 CORRECTIONS = tuple(
     rf"\W*(?:«frames.before_corrected»{_GAP})*{form}[.?!。？！\s]*"
