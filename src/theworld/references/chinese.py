@@ -95,20 +95,7 @@ class ChineseFollowUp(FollowUp):
         """Return the question before with a value in the place of its like, or the value of its topic; else None."""
         if alone := super().refill(value, named=named and not value.isascii()):
             return alone
-        query, question = None, in_frame(self.filled)[0].strip(" ？?。！!")
-        topic = topic_of(question)
-        before, _, after = question.partition(topic) if topic else (question, "", "")
-        latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
-        alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
-        condition = value.startswith(("不", "没")) or value.endswith(("的话", "时", "后"))
-        whole = not after.strip("吗呢吧") and (not before or ASKING.match(before))  # of "怎么申请休假" all but how
-        if any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
-            query = f"{topic or question}的{value}"
-        elif len(latin) == 1 or (latin and question.startswith(latin[0])):  # a sentence begins with its topic
-            query = question.replace(latin[0], value)  # of "怎么在 nginx 上部署" the like of express is nginx
-        elif topic and alike and not whole and not condition and not asks_for(question):
-            said = next((n for n in range(len(value), 0, -1) if after.startswith(value[-n:])), 0)
-            query = before + value + after[said:]
+        query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"))
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
 
     def _named_thing(self) -> Standalone | None:
@@ -171,6 +158,23 @@ class ChineseFollowUp(FollowUp):
         little = says_little(self.text[attribute.end() if attribute else 0 :])
         goes_on = little or self.goes_on or pattern_of(_SEQUEL).match(self.text)
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
+
+
+def _filled(value: str, question: str) -> str | None:
+    topic = topic_of(question)
+    if any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
+        return f"{topic or question}的{value}"
+    latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
+    if len(latin) == 1 or (latin and question.startswith(latin[0])):  # a sentence begins with its topic
+        return question.replace(latin[0], value)  # of "怎么在 nginx 上部署" the like of express is nginx
+    alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
+    condition = value.startswith(("不", "没")) or value.endswith(("的话", "时", "后"))
+    before, _, after = question.partition(topic) if topic else (question, "", "")
+    whole = not after.strip("吗呢吧") and (not before or ASKING.match(before))  # of "怎么申请休假" all but how
+    if topic and alike and not whole and not condition and not asks_for(question):
+        said = next((n for n in range(len(value), 0, -1) if after.startswith(value[-n:])), 0)
+        return before + value + after[said:]
+    return None
 
 
 def _bound(before: str, least: int = 2) -> bool:

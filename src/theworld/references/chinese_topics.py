@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from theworld.references.config import any_of
+from theworld.references.config import any_of, pattern_of
 from theworld.references.history import answering, named_words, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
@@ -37,6 +37,8 @@ _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
 _APART = re.compile(rf"(?P<describes>(?<!的)是|[一这那哪几两每某]{MEASURE})|{_BOUNDARY.pattern}|{_BESIDE_A_NAME}|或者?")
 """What ends before a name begins, and what begins no name but a description: "华为是一家通信公司"."""
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
+_OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
+_AFTER_OPENERS = f"(?s)(?:{TIME.pattern}|«chinese.openers»|«chinese.introductions»|«chinese.verbs»)*(.*)"
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 
@@ -59,9 +61,8 @@ def topic_of(question: str) -> str:
     """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明"."""
     text = bare(question[:200])
     folded = fold_in_place(text)
-    openers, introductions = (any_of("chinese", row).pattern for row in ("openers", "introductions"))
-    match = re.match(rf"(?:{openers}|{TIME.pattern}的?)*(?:{introductions}(?:一下)?\s*)?", folded)
-    start = match.end() if match else 0
+    opened = pattern_of(_OPENERS).match(folded)
+    start = opened.end() if opened else 0
     cut = _BOUNDARY.search(folded, start + 1)
     end = cut.start() if cut else len(text)
     if cut:
@@ -139,9 +140,7 @@ def nouns_at(text: str) -> list[str]:
 
 def things_called(noun: str, known: set[str], text: str) -> set[str]:
     """Return what a text names with a noun at its end, unless known ("推荐国家博物馆，周一闭馆" -> "国家博物馆")."""
-    rows = (any_of("chinese", row).pattern for row in ("openers", "introductions", "verbs"))
-    name = re.compile(f"(?s)(?:{TIME.pattern}|{'|'.join(rows)})*(.*)")
-    things = set()
+    things, name = set(), pattern_of(_AFTER_OPENERS)
     for match in re.finditer(re.escape(noun), folded := fold_in_place(text)):
         before = [*_APART.finditer(folded, 0, match.start())]
         start = before[-1].end() if before else 0

@@ -188,18 +188,17 @@ class EnglishFollowUp(FollowUp):
         others = (other.text for other in sure_names(self.asked) if " " in other.text)
         return looks_like_person(name) and not any(map(looks_like_person, others))
 
-    def _name_giving(self) -> Antecedent | None:
+    def _name_giving(self) -> Antecedent:
         answer, index = last_answer(self.history)
-        if index < self.before.source or not _ASKS_NAME.match(self.before.text):
-            return None
-        return Antecedent(answering(self.before.text, answer), index)
+        asks = index >= self.before.source and _ASKS_NAME.match(self.before.text)
+        return Antecedent(answering(self.before.text, answer) if asks else "", index)
 
     def _name_given(self) -> Antecedent | None:
         """Return the first new name of the answer, if it is all that this says or the question asks who."""
         answer, question = self._name_giving(), self.before.text
-        known, names = frozenset(tokens(question)), names_in(answer.text if answer else "")
-        name = next((name for name in names if not frozenset(tokens(name.text)) <= known), None)
-        if answer is None or name is None or answer.text[: name.start].rstrip()[-1:].isdigit():  # of a number: a unit
+        known = frozenset(tokens(question))
+        name = next((name for name in names_in(answer.text) if not frozenset(tokens(name.text)) <= known), None)
+        if name is None or answer.text[: name.start].rstrip()[-1:].isdigit():  # of a number: a unit
             return None
         alone = len(answer.text.split()) <= len(name.text.split()) + 2
         who = "who" in question[:12].lower() and not name.opening
@@ -241,13 +240,11 @@ def _things_called(noun: str, text: str) -> set[str]:
     return {(found[1] or "").lower() + found[2] for way in ways if (found := re.search(way, text))}
 
 
-def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:
+def _side_by_side(said: Antecedent) -> tuple[Antecedent, ...]:
     """Return the names that a text puts side by side before anything else ("A and B", "A or B")."""
-    names = sure_names(said.text) if said else []
-    if said is None or len(names) < 2:
-        return ()
+    names = sure_names(said.text)
     gaps = [said.text[one.start + len(one.text) : other.start] for one, other in pairwise(names)]
     apart = next((place for place, gap in enumerate(gaps) if not _BESIDE.fullmatch(gap)), len(gaps))
-    if apart == 0 or (apart < len(gaps) and said.text.rstrip().endswith("?")):
+    if not gaps or apart == 0 or (apart < len(gaps) and said.text.rstrip().endswith("?")):
         return ()
     return tuple(Antecedent(name.text, said.source) for name in names[: min(apart + 1, MOST_OPTIONS)])
