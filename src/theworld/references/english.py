@@ -54,7 +54,7 @@ _DEMONSTRATIVE = re.compile(
     r"|\bthat\W*$)"
 )
 _DEFINITE = re.compile(rf"\bthe\s+(?P<noun>[\w-]+)(?!\s+of\b)(?=\s+{PREPOSITION}\b|(?:\s+\w+)?\W*$)", re.IGNORECASE)
-_THIS_NOUN = re.compile(r"\bth(?:is|at)\s+(?P<noun>[\w-]+)\b", re.IGNORECASE)
+_THIS_NOUN = re.compile(r"\b[Tt]h(?:is|at)\s+(?P<noun>[a-z][\w-]*)\b")
 _CONTINUES = re.compile(
     r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
@@ -209,11 +209,10 @@ class EnglishFollowUp(FollowUp):
         if self.long:
             return Standalone()
         known = self._known_noun()
-        pointed = _THIS_NOUN.search(self.query) or known
-        if pointed and (alone := self.thing(self.span(pointed), partial(_things_called, pointed["noun"]))):
-            return alone
         if match := _DEMONSTRATIVE.search(self.query) or known:
-            return self.in_context(self.span(match), "pronoun")
+            noun = _THIS_NOUN.search(self.query) or known
+            called = self.thing(self.span(noun), partial(_things_called, noun["noun"])) if noun else None
+            return called or self.in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
         most = MOST_OWN_WORDS if _ADDS.search(self.query) else int(few)
