@@ -29,13 +29,13 @@ NONE: Callable[..., None] = lambda *_args, **_named: None  # noqa: E731
 NEVER = re.compile("(?!)")
 ENGLISH, CHINESE = "english.EnglishFollowUp", "chinese.ChineseFollowUp"
 FAMILIES: dict[str, tuple[str, object]] = {
-    "correction refills the frame": ("resolver.corrected", NONE),
-    "value in its frame": ("frames.refilled", NONE),
+    "correction refills the frame": ("context.FollowUp.corrected", NONE),
+    "value in its frame": ("context.refilled", NONE),
     "item of a list in the place of another": ("context.FollowUp.with_listed", NONE),
     "change of topic: words left out": ("resolver.topic_change", NONE),
     "first sentence of the answer as context": ("context.beginning", lambda _: ""),
     "item of a list": ("context.FollowUp.item", NONE),
-    "like in the place of like (en)": (f"{ENGLISH}._filled", NONE),
+    "like in the place of like (en)": (f"{ENGLISH}.refill", NONE),
     "pronoun (en)": (f"{ENGLISH}._pronouns", NONE),
     "it stands for a clause (en)": ("english._EXPLETIVE", NEVER),
     "this, that (en)": ("english._DEMONSTRATIVE", NEVER),
@@ -49,8 +49,8 @@ FAMILIES: dict[str, tuple[str, object]] = {
     "says little (zh)": ("chinese.says_little", lambda _: False),
     "pronoun (zh)": (f"{CHINESE}._pronouns", NONE),
     "pronoun replaced, not in context (zh)": (f"{CHINESE}._antecedent", NONE),
-    "这种, 那一步 (zh)": ("chinese._pointing", lambda: NEVER),
-    "correction, sequel (zh)": ("chinese._sequel", lambda: NEVER),
+    "这种, 那一步 (zh)": ("chinese._POINTING", "(?!)"),
+    "correction, sequel (zh)": ("chinese._SEQUEL", "(?!)"),
     "the answer's name (zh)": ("chinese.name_given", lambda *_args, **_named: ""),
     "names side by side (zh)": ("chinese.joined_names", lambda _: ()),
 }

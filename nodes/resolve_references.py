@@ -12,7 +12,7 @@ from langgraph.types import interrupt
 
 from theworld.deadline import DeadlineExceededError, run_within
 from theworld.questions import read_question
-from theworld.references.presentation import InvalidChoiceError, ask_back, chosen_option
+from theworld.references.assistance import InvalidChoiceError, ask_back, chosen_option
 from theworld.references.recall import extract_stances
 from theworld.references.resolver import ReferenceResolver
 from theworld.retrieval.channel import request_deadline

@@ -16,7 +16,7 @@ from theworld import Context, Message, QueryState, ReferenceResolver, ReferenceR
 from theworld.graph.resources import make_resolver
 from theworld.nodes.resolve_references import resolve_references
 from theworld.references import model_resolver
-from theworld.references.presentation import InvalidChoiceError, ask_back, chosen_option
+from theworld.references.assistance import InvalidChoiceError, ask_back, chosen_option
 from theworld.testing.fakes import FakeChatModel
 
 COMPARED = [Message("user", "Compare MySQL and PostgreSQL"), Message("assistant", "Both are relational.")]

@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import partial
 
 from theworld.references.chinese_topics import (
     ASKING,
+    MEASURE,
     TIME,
     asks_for,
     bare,
     joined_names,
     name_given,
+    nouns_at,
     says_little,
+    things_called,
     topic_of,
 )
-from theworld.references.config import any_of
-from theworld.references.context import Antecedent, FollowUp, Standalone, in_frame, with_context
-from theworld.references.frames import REFILLED, refill
-from theworld.references.history import last_answer, text_of, topic_tokens
+from theworld.references.config import any_of, pattern_of
+from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
+from theworld.references.detection import Span
+from theworld.references.frames import in_frame, with_context
+from theworld.references.history import last_answer, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
-_ABOUT = re.compile(
-    rf"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>(?:(?!{ASKING.pattern})[^，。！？,!?]){{1,14}}?)\s*的?呢$"
-)  # X呢, where X asks nothing itself
 _BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")
 """What something was done with or by: what the next turn speaks of may be either."""
 _PLACES = ("里", "儿", "边", "地")
@@ -45,66 +46,73 @@ _ONE_SIDED = (
     "(?:那么?|还)?(?:(?:和(?![平尚服谐解田睦])|跟(?![踪进单])|与(?!会)|比(?![例赛较如特萨]))[^和跟与]{2,}?(?:有|比|相|哪|一样)"
     "|(?:能不能|会不会|可以|应该|需要|必须|能(?![力量源耗效级])|会(?![议计员场所馆长谈])|要(?![求点素塞闻]))[^，。,;；]{1,12}$)"
 )  # It begins with the other side of a comparison, or with a modal verb: what it is about was said before
-_MEASURE = "一?(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
+_THIS_ONE = re.compile(f"[这那]一?(?![种类]){MEASURE}|该")
 
 
-@cache
-def _pronoun() -> re.Pattern[str]:
-    kinds = any_of("chinese", "kinds").pattern
-    return re.compile(
-        rf"(?:(?:这|那)(?:{_MEASURE}|些){kinds}(?!们|文|类|民|工|口|员)|该{kinds})"
-        r"|^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的)"
-        r"|(?<!其)(?:[他她它]们|(?<!吉)(?<!排)他(?!人|乡|国|汀)|她|它)|(?<![尤与极])其(?=[^他它实中余次间])|[那这][里儿边]|当地"
-    )
-
-
-@cache
-def _pointing() -> re.Pattern[str]:
-    """Return the pattern of what points at something said: 其中, 该设置有, 这种, 那时."""
-    rows = ("after_said", "pointed_units", "pointed_times")
-    after, unit, time = (any_of("chinese", row).pattern for row in rows)
-    units = f"[这那](?:[一几]?{unit}|{time})"
-    return re.compile(f"^其中(?!间)|^该(?![不怎如去是])..(?={after})|(?<!在){units}(?!们|么)")
-
-
-@cache
-def _sequel() -> re.Pattern[str]:
-    """Return the pattern of what rejects or goes on; in a longer query 接着 follows on something in it."""
-    rejects, more, order = (any_of("chinese", row).pattern for row in ("rejections", "additions", "orders"))
-    return re.compile(rf"^{rejects}|^{_ONE_SIDED}|^(?=.{{1,15}}$)(?:{more}|那.*呢$|.*?{order})")
+_PRONOUN = (
+    rf"(?:(?:这|那)(?:一?{MEASURE}|些)«chinese.kinds»(?!们|文|类|民|工|口|员)|该«chinese.kinds»)"
+    r"|^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的)"
+    r"|(?<!其)(?:[他她它]们|(?<!吉)(?<!排)他(?!人|乡|国|汀)|她|它)|(?<![尤与极])其(?=[^他它实中余次间])|[那这][里儿边]|当地"
+)
+_POINTING = (
+    "^其中(?!间)|^该(?![不怎如去是])..(?=«chinese.after_said»)"
+    "|(?<!在)[这那](?:[一几]?«chinese.pointed_units»|«chinese.pointed_times»)(?!们|么)"
+)
+"""What points at something said: 其中, 该设置有, 这种, 那时."""
+_SEQUEL = (
+    f"^«chinese.rejections»|^{_ONE_SIDED}"
+    "|^(?=.{1,15}$)(?:«chinese.additions»|那.*呢$|.*?«chinese.orders»)"
+)  # What rejects or goes on; in a longer query 接着 follows on something in it
 
 
 class ChineseFollowUp(FollowUp):
     """A Chinese query being made to stand alone."""
+
+    filler = re.compile(
+        rf"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>(?:(?!{ASKING.pattern})[^，。！？,!?]){{1,14}}?)\s*的?呢?[？?。！!\s]*$"
+    )  # X呢, where X asks nothing itself
 
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.folded = fold_in_place(self.query)
         self.text = bare(self.folded)
         self.goes_on = any_of("chinese", "continuations").fullmatch(self.text.rstrip("呢吗吧啊呀么嘛")) is not None
-        return self.item() or self._about() or self._pronouns() or self._dependent()
+        return self.item() or self._about() or self._named_thing() or self._pronouns() or self._dependent()
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
-        match = _ABOUT.match(self.text)
-        if match is None or self.before is None or self.goes_on:
+        match = self.filler.match(self.text) if self.text.endswith("呢") else None
+        if match is None or not self.before.text or self.goes_on:
             return None
         if not (topic_tokens(match["value"]) or match["value"].isascii() or TIME.search(self.text)):
             return None
         start = self.folded.find(self.text) + match.start("value")
         value = self.query[start : start + len(match["value"])].strip()
-        question = in_frame(self.filled)[0].strip(" ？?。！!")
-        query = _filled(value, question) or with_context(value, self.filled)
-        return refill(self, value, named=not value.isascii()) or self.changed(
-            query, self.whole, "continuation", REFILLED, self.before
-        )
+        framed = with_context(value, self.filled)
+        return self.refill(value) or self.changed(framed, self.whole, "continuation", REFILLED, self.before)
 
-    def fills(self, text: str) -> bool:
-        """Return whether it is "X呢？"."""
-        return _ABOUT.match(bare(text)) is not None
+    def refill(self, value: str, *, named: bool = True) -> Standalone | None:
+        """Return the question before with a value in the place of its like, or the value of its topic; else None."""
+        if alone := super().refill(value, named=named and not value.isascii()):
+            return alone
+        query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"))
+        return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
+
+    def _named_thing(self) -> Standalone | None:
+        """ "那个博物馆": the one thing called so in the last turn, 中国国家博物馆."""
+        match = None if self.forced else _THIS_ONE.search(self.folded)
+        if match is None or _bound(self.folded[: match.start()]):
+            return None
+        # Of a question that asks for no name, what is all of the answer describes the topic.
+        describes = set() if asks_for(self.before.text) else {bare(last_answer(self.history)[0])}
+        for noun in nouns_at(self.folded[match.end() :]):
+            span = Span(match.start(), end := match.end() + len(noun), self.query[match.start() : end])
+            if alone := self.thing(span, partial(things_called, noun, describes)):
+                return alone
+        return None
 
     def _pronouns(self) -> Standalone | None:
-        matches = _pronoun().finditer(self.folded)
+        matches = pattern_of(_PRONOUN).finditer(self.folded)
         match = next((m for m in matches if not _bound(self.folded[: m.start()])), None)
         if match is None:
             return None
@@ -122,11 +130,11 @@ class ChineseFollowUp(FollowUp):
     def _antecedent(self, word: str) -> Antecedent | None:
         """Return what a pronoun stands for: the name the last answer gives, else the topic of the last question."""
         before = self.before
-        if before is None or not has_ideographs(before.text):
+        if not has_ideographs(before.text):
             return None
         if label := self.history[before.source].topic:
             return Antecedent(label, before.source)
-        asked = text_of(self.history[before.source])
+        asked = self.asked
         thing = word.startswith(("它", "其"))
         if asks_for(asked) and not (word[1:] in _PLACES or (thing and "谁" in asked)):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
@@ -143,12 +151,12 @@ class ChineseFollowUp(FollowUp):
 
     def _dependent(self) -> Standalone:
         """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
-        match = _pointing().search(self.folded)
+        match = pattern_of(_POINTING).search(self.folded)
         if match and not _bound(self.folded[: match.start()], 3):
             return self.in_context(self.span(match), "pronoun")
         attribute = any_of("chinese", "attributes").match(self.text)
         little = says_little(self.text[attribute.end() if attribute else 0 :])
-        goes_on = little or self.goes_on or _sequel().match(self.text)
+        goes_on = little or self.goes_on or pattern_of(_SEQUEL).match(self.text)
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 
@@ -160,7 +168,7 @@ def _filled(value: str, question: str) -> str | None:
     if len(latin) == 1 or (latin and question.startswith(latin[0])):  # a sentence begins with its topic
         return question.replace(latin[0], value)  # of "怎么在 nginx 上部署" the like of express is nginx
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
-    condition = value[0] in "不没" or value.endswith(("的话", "时", "后"))
+    condition = value.startswith(("不", "没")) or value.endswith(("的话", "时", "后"))
     before, _, after = question.partition(topic) if topic else (question, "", "")
     whole = not after.strip("吗呢吧") and (not before or ASKING.match(before))  # of "怎么申请休假" all but how
     if topic and alike and not whole and not condition and not asks_for(question):

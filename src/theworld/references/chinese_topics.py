@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from theworld.references.config import any_of
+from theworld.references.config import any_of, pattern_of
 from theworld.references.history import answering, named_words, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 
+MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40
-LONGEST_NAME = 14  # characters of an answer that is nothing but a name
+LONGEST_NAME, LONGEST_NOUN = 14, 6  # characters of an answer that is nothing but a name, of a noun after 第一个, 那个
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
 _NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$|^[^的]{2,}在哪[里儿边]?$")
 TIME = re.compile(
@@ -20,7 +21,7 @@ TIME = re.compile(
 )
 ASKING = re.compile("怎么|怎样|如何|为[什何啥]|什么|啥|多少|多[高长大久远重快深宽]|[哪几吗谁]")
 _BOUNDARY = re.compile(
-    r"的|是|还?有(?!限)|在|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|可以|会|能|应该|适合|支持|和.{1,12}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
+    rf"{TIME.pattern}|的|是|还?有(?!限)|在|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|可以|会|能|应该|适合|支持|和.{{1,12}}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
 )
 _ASKS_FOR = re.compile(
     rf"谁|哪位|哪一?[个条座家款种部本所国只位]|叫什么|(?:什么|啥|多少|几[个种款项克毫]?)(?!时候|地方|年|月|天|人|钱)[{CJK_RANGES}a-z]{{2,8}}?"
@@ -33,7 +34,11 @@ _WHO = re.compile("谁|哪位")
 _FRAME = re.compile("^.{1,2}[好完成]了?(?:以后|之后|后)|(?:比较|最|更|太|很)(?:好|..)$")
 """Around what a question asks: when it is done, without its object, and how good it is."""
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
+_APART = re.compile(rf"(?P<describes>(?<!的)是|[一这那哪几两每某]{MEASURE})|{_BOUNDARY.pattern}|{_BESIDE_A_NAME}|或者?")
+"""What ends before a name begins, and what begins no name but a description: "华为是一家通信公司"."""
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
+_OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
+_AFTER_OPENERS = f"(?s)(?:{TIME.pattern}|«chinese.openers»|«chinese.introductions»|«chinese.verbs»)*(.*)"
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 
@@ -56,9 +61,8 @@ def topic_of(question: str) -> str:
     """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明"."""
     text = bare(question[:200])
     folded = fold_in_place(text)
-    openers, introductions = (any_of("chinese", row).pattern for row in ("openers", "introductions"))
-    match = re.match(rf"(?:{openers}|{TIME.pattern}的?)*(?:{introductions}(?:一下)?\s*)?", folded)
-    start = match.end() if match else 0
+    opened = pattern_of(_OPENERS).match(folded)
+    start = opened.end() if opened else 0
     cut = _BOUNDARY.search(folded, start + 1)
     end = cut.start() if cut else len(text)
     if cut:
@@ -125,3 +129,23 @@ def joined_names(topic: str) -> tuple[str, ...]:
     """Return both names of a topic that puts two side by side ("李白和杜甫"), empty where it does not."""
     match = _JOINED.match(fold_in_place(topic))
     return tuple(bare(topic[slice(*match.span(name))]) for name in ("first", "second")) if match else ()
+
+
+def nouns_at(text: str) -> list[str]:
+    """Return the nouns that a folded text may begin with, the longest first; one character only before a boundary."""
+    shortest = 1 if len(text) == 1 or _BOUNDARY.match(text, 1) else 2
+    starts = (text[:end] for end in range(min(len(text), LONGEST_NOUN), shortest - 1, -1))
+    return [noun for noun in starts if topic_tokens(noun) and not _BOUNDARY.search(noun)]
+
+
+def things_called(noun: str, known: set[str], text: str) -> set[str]:
+    """Return what a text names with a noun at its end, unless known ("推荐国家博物馆，周一闭馆" -> "国家博物馆")."""
+    things, name = set(), pattern_of(_AFTER_OPENERS)
+    for match in re.finditer(re.escape(noun), folded := fold_in_place(text)):
+        before = [*_APART.finditer(folded, 0, match.start())]
+        start = before[-1].end() if before else 0
+        found = name.fullmatch(folded, start, match.end())
+        length = len(found[1]) if found and not (before and before[-1]["describes"]) else 0
+        if max(2, len(noun)) < length <= LONGEST_NAME:
+            things.add(text[match.end() - length : match.end()])
+    return things - known

@@ -41,6 +41,12 @@ def any_of(table: str, row: str) -> re.Pattern[str]:
 
 
 @cache
+def pattern_of(form: str) -> re.Pattern[str]:
+    """Return the pattern of a form, in which «table.row» stands for any phrase of that row."""
+    return re.compile(re.sub(r"«(\w+)\.(\w+)»", lambda row: any_of(row[1], row[2]).pattern, form))
+
+
+@cache
 def added_mappings(language: LanguageCode) -> Mappings:
     """Return the keywords of a language that the specification does not have."""
     groups = load_table("keywords")["more"]

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from theworld.references.config import any_of
+from theworld.references.chinese_topics import ASKING, LONGEST_NOUN, topic_of
+from theworld.references.config import pattern_of
 from theworld.references.detection import Detected, Kind, Span
+from theworld.references.frames import (
+    CLOSING,
+    CORRECTIONS,
+    FINITE,
+    LEADING,
+    LONGEST_CONTEXT,
+    LONGEST_FILLER,
+    in_frame,
+    places_of,
+    refilled,
+    root_of,
+    with_context,
+)
 from theworld.references.history import last_answer, named_words, names_in, text_of, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import entity_key, place_of, split_sentences
@@ -23,18 +37,17 @@ from theworld.text.layout import FENCE
 from theworld.text.tokens import tokens
 
 ITEM = "an item of a list"
+CORRECTED = "the question before, with what was meant"
+REFILLED = "the question before, with one thing changed"
 Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones
-LONGEST_CONTEXT = 200  # characters added at most
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
-LONGEST_NOUN, MOST_READ = 6, 2  # characters of a noun after 第一个; answers whose sentences are read for lists
+MOST_READ = 4  # answers whose sentences are read for lists
 _STEPS = ("step", "phase", "point", "number", "步", "点", "条", "项")
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
-_CLOSING = " \t\n?？!！.。"
-_ITEM_ENDS = _CLOSING + ";；"
-_OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
+_ITEM_ENDS = CLOSING + ";；"
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)")
 _PART = "(?:[^,，.。;；:：!?！？、]|(?<=[A-Za-z0-9])[.:](?=[A-Za-z0-9/]))+"
 """An item of an enumeration; versions, addresses and commands have stops and colons within."""
@@ -50,12 +63,14 @@ _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
-FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
 ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
     rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
     r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
+)
+_SMALL_TALK = (
+    r"«english.small_talk»(?:[\s,!.]+«english.small_talk»)*|(?=.{1,20}$)(?:«chinese.small_talk»[\s，。！,.!~～]*)+"
 )
 _SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有]|\W)*")
 
@@ -80,44 +95,10 @@ class Antecedent(NamedTuple):
     source: int
 
 
-@cache
-def _small_talk() -> re.Pattern[str]:
-    english, chinese = (any_of(table, "small_talk").pattern for table in ("english", "chinese"))
-    return re.compile(rf"{english}(?:[\s,!.]+{english})*|(?=.{{1,20}}$)(?:{chinese}[\s，。！,.!~～]*)+")
-
-
 @lru_cache(maxsize=4096)
 def is_small_talk(text: str) -> bool:
     """Return whether a message is a greeting, thanks or a nod, which depends on nothing."""
-    return bool(_small_talk().fullmatch(fold_in_place(text[:200]).strip(_CLOSING + ",，~～…")))
-
-
-def with_context(query: str, *added: str) -> str | None:
-    """Return the query with texts in brackets before its closing mark; None where there is nothing to add."""
-    chinese = has_ideographs(query)
-    flat = ("；" if chinese else "; ").join(_flat(" ".join(text.split())) for text in added if text)
-    flat = flat[:LONGEST_CONTEXT].strip(_CLOSING)
-    end = len(query.rstrip(_CLOSING))
-    return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
-
-
-def in_frame(text: str) -> tuple[str, str]:
-    """Return "Q3?" and its own context "A; Q2; Q1" of "Q3 (A; Q2; Q1)?"."""
-    match = _OWN_CONTEXT.search(text)
-    return (text[: match.start()] + match[3], match[1] or match[2] or "") if match else (text, "")
-
-
-def root_of(context: str) -> str:
-    """Return the question that a context goes back to, its last: "A; Q2; Q1" -> "Q1"."""
-    return context.replace("；", "; ").split("; ")[-1]
-
-
-def _flat(text: str) -> str:
-    """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
-    own, context = in_frame(text)
-    root = root_of(context)
-    flat = own.rstrip(_CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
-    return " ".join(flat.translate(dict.fromkeys(map(ord, "()（）"), " ")).split())
+    return pattern_of(_SMALL_TALK).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…")) is not None
 
 
 class FollowUp:
@@ -126,40 +107,51 @@ class FollowUp:
     `forced` is the antecedent that a caller chose. `alone` makes an earlier question, of turns before, stand alone.
     """
 
+    filler: re.Pattern[str]  # what is a filler of the question before it: "And Berlin?", "X呢？"
     heading: Antecedent | None = None
     nested = False  # whether it is an earlier question, whose sentences are frames for what comes after it
 
     def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone) -> None:
         self.query, self.history, self.forced, self.alone = query, history, forced, alone
         self.recent = range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1)
-        self.whole = Span(0, len(query), query.strip(_CLOSING))
+        self.whole = Span(0, len(query), query.strip(CLOSING))
 
     @cached_property
-    def before(self) -> Antecedent | None:
-        """The user's last question, made to stand alone; small talk is none."""
+    def before(self) -> Antecedent:
+        """The user's last question, made to stand alone; small talk is none. Empty, from -1, where there is none."""
         asked = ((i, text_of(self.history[i]).strip()) for i in self.recent if self.history[i].role == "user")
         index, text = next(((i, text) for i, text in asked if text and not is_small_talk(text)), (-1, ""))
-        return Antecedent(self.alone(text, self.history[:index]), index) if text else None
+        return Antecedent(self.alone(text, self.history[:index]) if text else "", index)
 
-    def fills(self, text: str) -> bool:
-        """Return whether a question is a filler of the one before it: "And Berlin?", "X呢？"."""
-        raise NotImplementedError
+    @property
+    def asked(self) -> str:
+        """The user's last question as it was typed."""
+        return text_of(self.history[self.before.source]) if self.before.text else ""
 
     @cached_property
     def frame(self) -> tuple[str, str]:
         """The question before without its context, and what it goes back to: of a filler all that it fills."""
-        own, context = in_frame(self.before.text if self.before else "")
-        return own, context if self.fills(own) else root_of(context)
+        own, context = in_frame(self.before.text)
+        return own, context if self.filler.match(own) else root_of(context)
 
     @property
     def filled(self) -> str:
         """What a filler goes with: the question before in its context, or what that fills, whose place it takes."""
         own, root = self.frame
-        return root if root and self.fills(own) else self.before.text if self.before else ""
+        return root if root and self.filler.match(own) else self.before.text
 
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
         return Span(match.start(), match.end(), self.query[match.start() : match.end()].strip())
+
+    def thing(self, span: Span, called: Callable[[str], set[str]]) -> Standalone | None:
+        """ "That museum": the one thing called so in the last answer, else in its question, "the Science Museum"."""
+        for text, index in (last_answer(self.history), (self.frame[0], self.before.source)):
+            if things := list(called(text)):
+                query = self.query[: span.start] + things[0] + self.query[span.end :]
+                used, reason = Antecedent(things[0], index), "what is called so in the last turn"
+                return None if len(things) > 1 else self.changed(query, span, "pronoun", reason, used)
+        return None
 
     def changed(
         self, query: str | None, span: Span, kind: Kind, reason: str, *used: Antecedent, sure: bool = True
@@ -170,6 +162,40 @@ class FollowUp:
         sources = tuple(sorted({found.source for found in used if found.source >= 0}))
         return Standalone(query, (dependent(span, kind),), (used[0].text,), sources, (), reason, sure)
 
+    def corrected(self) -> Standalone | None:
+        """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for others."""
+        before, folded = self.before, fold_in_place(self.query)
+        forms = map(pattern_of, CORRECTIONS if before.text and len(folded) < LONGEST_FILLER * 3 else ())
+        for match in filter(None, (form.fullmatch(folded) for form in forms)):
+            value, rejected = (self.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
+            query = before.text
+            if ORDINAL.fullmatch(fold_in_place(value)):
+                query = self.alone(value, self.history)
+            elif ASKING.search(value):  # a question of its own
+                topic = topic_of(in_frame(query)[0]) if rejected else ""
+                query = f"{topic}{value}" if topic and rejected not in topic else self.alone(value, self.history)
+            [(*_, old)], [(*_, new)] = LEADING.findall(rejected), LEADING.findall(value)
+            for start, end in places_of(old, query)[::-1]:
+                query = query[:start] + new + query[end:]
+            alone = self.changed(query, self.whole, "continuation", CORRECTED, before)
+            if query == before.text:
+                if not match["head"]:  # nothing says that something was meant
+                    continue
+                framed = with_context(value, self.filled)
+                unsure = self.changed(framed, self.whole, "continuation", CORRECTED, before, sure=False)
+                alone = self.refill(value) or unsure
+            kind = ReferenceType.CORRECTION
+            references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
+            return replace(alone, references=tuple(references), reason=CORRECTED)
+        return None
+
+    def refill(self, value: str, *, named: bool = True) -> Standalone | None:
+        """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
+        own, root = self.frame
+        text = self.with_listed(value, own) or refilled(value, own, named=named)
+        query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
+        return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
+
     def item(self) -> Standalone | None:
         """ "The second one": the item that an ordinal chooses from the latest answer that lists so many."""
         match = ORDINAL.search(fold_in_place(self.query))
@@ -177,15 +203,14 @@ class FollowUp:
             return None
         rank, span, noun = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match), match["noun"]
         offers = (offer for offer in self._offers(match) if len(offer[2]) > max(rank, 1))
-        nearest: tuple[int, int, Sequence[str]] = next(offers, (0, -1, ()))
+        nearest = next(offers, (0, -1, ()))
         sought = noun or not match["en"]
         named, index, items = next(filter(itemgetter(0), offers), nearest) if sought and not nearest[0] else nearest
         if not items or (noun and not (named or match["told"])):
-            last = not self.query[span.end :].strip(_CLOSING)
+            last = not self.query[span.end :].strip(CLOSING)
             listed = not noun and ((match["en"] and last) or span.phrase.endswith(("者", "步")))  # but for "第一个电池"
             return self.in_context(span, "pronoun") if listed else None
         span = span._replace(end=span.end if noun else span.end + named)
-        items = [_plain(item).strip(_ITEM_ENDS) for item in items]
         chosen = Antecedent(items[rank], index)
         return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
 
@@ -197,7 +222,7 @@ class FollowUp:
                 return text
         return None
 
-    def _offers(self, ordinal: re.Match[str] | None) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    def _offers(self, ordinal: re.Match[str] | None) -> Iterator[tuple[int, int, Sequence[str]]]:
         """Yield of each list the noun's length where it is named so, its answer, its items: lines before sentences."""
         answers = [i for i in self.recent if i and self.history[i].role == "assistant"]
         asked = {i: fold_in_place(text_of(self.history[i - 1])) for i in answers}
@@ -207,7 +232,8 @@ class FollowUp:
                 content = self.history[i].content or ""
                 for items in read(content):
                     lead = asked[i] + " " + fold_in_place(content.partition(items[0])[0][-LONGEST_CONTEXT:])
-                    yield _named(ordinal, lead) if ordinal else 0, i, items
+                    named = _named(ordinal, lead) if ordinal else 0
+                    yield named, i, [_plain(item).strip(_ITEM_ENDS) for item in items]
 
     def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
         """Return the query with an item, but for a proper name what its list answered, or the question before."""
@@ -215,8 +241,8 @@ class FollowUp:
         text = chosen.text if step else _name_of(chosen.text)
         before, after = self.query[: span.start], self.query[span.end :]
         if _SAYS_NO_MORE.fullmatch(before + after):
-            question = self.before.text if self.before else ""
-            return _exchanged(map(_name_of, items), text, question) or with_context(text, question) or text
+            other = _exchanged(map(_name_of, items), text, self.before.text)
+            return other or with_context(text, self.before.text) or text
         asked = next((i for i in range(chosen.source - 1, -1, -1) if self.history[i].role == "user"), None)
         question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
         if len(text) > LONGEST_INLINE or step:
@@ -232,7 +258,7 @@ class FollowUp:
         """
         if heading := self.heading:
             return self.changed(with_context(self.query, heading.text), span, kind, "the heading", heading, sure=False)
-        if self.before is None:
+        if not self.before.text:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
         frame = [self.filled] if whole else self.frame
@@ -243,8 +269,7 @@ class FollowUp:
 
 def _name_of(item: str) -> str:
     """Return what an item of a list is called, without what a colon adds."""
-    text = _plain(item).strip(_ITEM_ENDS)
-    return _COLON.split(text)[0].strip() or text
+    return _COLON.split(item)[0].strip() or item
 
 
 def _exchanged(names: Iterable[str], name: str, question: str) -> str | None:
@@ -259,7 +284,7 @@ def _named(ordinal: re.Match[str], lead: str) -> int:
     """Return the length of the noun after an ordinal where what leads to a list speaks of such: ferries, 干部."""
     noun, after = ordinal["noun"], ordinal.string[ordinal.end() :][:LONGEST_NOUN]
     if noun:
-        words = (word.strip(_CLOSING + ",;:") for word in lead.split() if word[0] == noun[0])
+        words = (word.strip(CLOSING + ",;:") for word in lead.split() if word[0] == noun[0])
         return len(noun) * any(word != noun and tokens(word) == tokens(noun) for word in words)
     lengths = () if ordinal["en"] else range(len(after), 1, -1)
     return next((n for n in lengths if after[:n] in lead and topic_tokens(after[:n])), 0)
@@ -276,7 +301,7 @@ def beginning(answer: str) -> str:
     first, _, rest = answer.partition("\n")
     listed = rest if first.rstrip().endswith((":", "：")) else answer if _ITEM.match(answer) else ""
     said = ", ".join(next(iter(lists_in(listed)), ())) or first
-    sentence = next((one.text for one in split_sentences(_plain(said))), "").strip(_CLOSING)
+    sentence = next((one.text for one in split_sentences(_plain(said))), "").strip(CLOSING)
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
-from theworld.references.context import FINITE, Antecedent, FollowUp, Standalone, dependent
+from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
-from theworld.references.frames import NOUN, PREPOSITION, refill
+from theworld.references.frames import FINITE, NOUN, PREPOSITION
 from theworld.references.history import (
     answering,
     is_heading,
@@ -54,6 +54,7 @@ _DEMONSTRATIVE = re.compile(
     r"|\bthat\W*$)"
 )
 _DEFINITE = re.compile(rf"\bthe\s+(?P<noun>[\w-]+)(?!\s+of\b)(?=\s+{PREPOSITION}\b|(?:\s+\w+)?\W*$)", re.IGNORECASE)
+_THIS_NOUN = re.compile(r"\b[Tt]h(?:is|at)\s+(?P<noun>[a-z][\w-]*)\b")
 _CONTINUES = re.compile(
     r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
@@ -61,13 +62,13 @@ _ASKING = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|
 _ADDS = re.compile(
     r"(?i)\b(?:else|others?|another|more|next)\b|\b(?:there|ones?)\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$"
 )  # More of what was asked about, or what it has: "What's the size limit?"; where and who ask about a thing itself
-_ELLIPSIS = re.compile(
-    r"(?i)^\W*(?P<mark>(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+)?"
-    r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$"
-)
 _CLAUSE = re.compile(
-    rf"(?i)\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b"
+    rf"\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b",
+    re.IGNORECASE,
 )
+_MARK = r"(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+"
+_VALUE = r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$"
+_FRAGMENT = re.compile(rf"^\W*(?:{_MARK})?{_VALUE}", re.IGNORECASE)
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
@@ -80,6 +81,8 @@ LONGEST_FRAGMENT, MOST_OPTIONS = 4, 5
 class EnglishFollowUp(FollowUp):
     """An English query being made to stand alone."""
 
+    filler = re.compile(rf"(?i)^\W*{_MARK}(?!.*{_CLAUSE.pattern}){_VALUE}")
+
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.heading = self._find_heading()
@@ -87,7 +90,9 @@ class EnglishFollowUp(FollowUp):
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
         asks = self.query.rstrip().endswith("?") and not _CLAUSE.search(self.query)
         self.fragment = asks and len(self.query.split()) <= LONGEST_FRAGMENT  # "E501?", "Without a licence?"
-        return self.item() or self._filled() or self._pronouns() or self._dependent()
+        filler = (_FRAGMENT if self.fragment else self.filler).match(self.query)
+        filled = self.refill(filler["value"]) if filler else None
+        return self.item() or filled or self._pronouns() or self._dependent()
 
     def _find_heading(self) -> Antecedent | None:
         """Return the topic where it was stated as such: by a label, or a title and a section as first messages."""
@@ -103,20 +108,10 @@ class EnglishFollowUp(FollowUp):
         turns = sorted(self.recent, key=lambda index: self.history[index].role != "user")
         texts = [Antecedent(text_of(self.history[index]), index) for index in turns]
         found: dict[str, Antecedent] = {}
-        for text, index in [*([Antecedent(" ".join(self.frame), self.before.source)] if self.before else []), *texts]:
+        for text, index in [Antecedent(" ".join(self.frame), self.before.source), *texts]:
             for name in sure_names(text):
                 found.setdefault(name.text, Antecedent(name.text, index))
         return list(found.values())
-
-    def _filled(self) -> Standalone | None:
-        """ "And Berlin?": the last question with the value in the place of its like."""
-        match = _ELLIPSIS.match(self.query)
-        return refill(self, match["value"]) if match and (self.fills(self.query) or self.fragment) else None
-
-    def fills(self, text: str) -> bool:
-        """Return whether it is "And Berlin?"."""
-        match = _ELLIPSIS.match(text)
-        return match is not None and bool(match["mark"]) and not _CLAUSE.search(match["value"])
 
     def _pronouns(self) -> Standalone | None:
         """Replace the pronouns that stand for something before the query, the first of each kind; None without any."""
@@ -153,13 +148,15 @@ class EnglishFollowUp(FollowUp):
             return True
         if self.long and (kind != "it" or not _DETERMINERS.isdisjoint(apart.lower().split())):
             return True
-        return any(name.start + len(name.text) <= len(apart) for name in self.named)
+        topic = self.heading is not None and self.heading.text.lower() in apart.lower()
+        return topic or any(name.start + len(name.text) <= len(apart) for name in self.named)
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
         """Return the equally good antecedents, the best first: names side by side."""
         if self.forced or kind == "they":
             return ()
-        beside = _side_by_side(self.before) or (() if self.heading else _side_by_side(self._name_giving()))
+        given = () if self.heading else _side_by_side(self._name_giving())
+        beside = _side_by_side(self.before) or [name for name in given if self._goes_on_with(name.text, kind)]
         rivals = [name for name in beside if kind not in {"he", "she"} or looks_like_person(name.text)]
         return rivals if len(rivals) > 1 else ()
 
@@ -167,7 +164,6 @@ class EnglishFollowUp(FollowUp):
         person = kind in {"he", "she"}
         if self.forced:
             return Antecedent(self.forced, -1)
-        asked = self.before.text if self.before else ""
         named = next((name for name in self.names if looks_like_person(name.text) is person), None)
         if self.heading:
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
@@ -179,32 +175,30 @@ class EnglishFollowUp(FollowUp):
         if person:
             return named
         # "It" can mean nothing but the one name that the last question is about, with little else.
-        own = topic_tokens(asked)
-        about = (name for name in [named, *self.names[:1]] if name and name.text in asked)
+        own = topic_tokens(self.before.text)
+        about = (name for name in [named, *self.names[:1]] if name and name.text in self.before.text)
         return next((name for name in about if len(own - topic_tokens(name.text)) < MOST_OWN_WORDS), None)
 
     def _goes_on_with(self, name: str, kind: str) -> bool:
         """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""
-        asked = text_of(self.history[self.before.source]) if self.before else ""
-        if any(match[kind] for match in _PRONOUN.finditer(asked)):
+        if any(match[kind] for match in _PRONOUN.finditer(self.asked)):
             return False
         if kind == "it":
-            return not (looks_like_person(name) and asked.lower().lstrip().startswith("who"))
-        others = (other.text for other in sure_names(asked) if " " in other.text)
+            return not (looks_like_person(name) and self.asked.lower().lstrip().startswith("who"))
+        others = (other.text for other in sure_names(self.asked) if " " in other.text)
         return looks_like_person(name) and not any(map(looks_like_person, others))
 
-    def _name_giving(self) -> Antecedent | None:
+    def _name_giving(self) -> Antecedent:
         answer, index = last_answer(self.history)
-        if self.before is None or index < self.before.source or not _ASKS_NAME.match(self.before.text):
-            return None
-        return Antecedent(answering(self.before.text, answer), index)
+        asks = index >= self.before.source and _ASKS_NAME.match(self.before.text)
+        return Antecedent(answering(self.before.text, answer) if asks else "", index)
 
     def _name_given(self) -> Antecedent | None:
         """Return the first new name of the answer, if it is all that this says or the question asks who."""
-        answer, question = self._name_giving(), self.before.text if self.before else ""
-        known, names = frozenset(tokens(question)), names_in(answer.text if answer else "")
-        name = next((name for name in names if not frozenset(tokens(name.text)) <= known), None)
-        if answer is None or name is None or answer.text[: name.start].rstrip()[-1:].isdigit():  # of a number: a unit
+        answer, question = self._name_giving(), self.before.text
+        known = frozenset(tokens(question))
+        name = next((name for name in names_in(answer.text) if not frozenset(tokens(name.text)) <= known), None)
+        if name is None or answer.text[: name.start].rstrip()[-1:].isdigit():  # of a number: a unit
             return None
         alone = len(answer.text.split()) <= len(name.text.split()) + 2
         who = "who" in question[:12].lower() and not name.opening
@@ -214,8 +208,11 @@ class EnglishFollowUp(FollowUp):
         """Find what makes a query without pronouns depend on the turns before: "that", "and", "else", nothing named."""
         if self.long:
             return Standalone()
-        if match := _DEMONSTRATIVE.search(self.query) or self._known_noun():
-            return self.in_context(self.span(match), "pronoun")
+        known = self._known_noun()
+        if match := _DEMONSTRATIVE.search(self.query) or known:
+            noun = _THIS_NOUN.search(self.query) or known
+            called = self.thing(self.span(noun), partial(_things_called, noun["noun"])) if noun else None
+            return called or self.in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
         most = MOST_OWN_WORDS if _ADDS.search(self.query) else int(few)
@@ -231,18 +228,22 @@ class EnglishFollowUp(FollowUp):
         found = [(match, topic_tokens(match["noun"])) for match in _DEFINITE.finditer(self.query)]
         if not found or self.named or self.heading or len(topic_tokens(self.query)) > MOST_WITH_THE:
             return None
-        asked = text_of(self.history[self.before.source]) if self.before else ""
-        said = token_set(asked + " " + last_answer(self.history)[0])
+        said = token_set(self.asked + " " + last_answer(self.history)[0])
         return next((match for match, noun in found if noun and noun <= said), None)
 
 
-def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:
+def _things_called(noun: str, text: str) -> set[str]:
+    """Return what a text names with a noun beside the name: "the Science Museum", "album Blue Lines"."""
+    names = (re.escape(name.text) for name in names_in(text) if topic_tokens(noun))
+    ways = (rf"(?i)(the )?((?:{noun} {name}|{name}(?:(?<=\s{noun})|\s{noun}))\b)" for name in names)
+    return {(found[1] or "").lower() + found[2] for way in ways if (found := re.search(way, text))}
+
+
+def _side_by_side(said: Antecedent) -> tuple[Antecedent, ...]:
     """Return the names that a text puts side by side before anything else ("A and B", "A or B")."""
-    names = sure_names(said.text) if said else []
-    if said is None or len(names) < 2:
-        return ()
+    names = sure_names(said.text)
     gaps = [said.text[one.start + len(one.text) : other.start] for one, other in pairwise(names)]
     apart = next((place for place, gap in enumerate(gaps) if not _BESIDE.fullmatch(gap)), len(gaps))
-    if apart == 0 or (apart < len(gaps) and said.text.rstrip().endswith("?")):
+    if not gaps or apart == 0 or (apart < len(gaps) and said.text.rstrip().endswith("?")):
         return ()
     return tuple(Antecedent(name.text, said.source) for name in names[: min(apart + 1, MOST_OPTIONS)])

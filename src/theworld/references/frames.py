@@ -7,29 +7,46 @@ year, a name of a name. Where nothing is alike the filler stands before its fram
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from theworld.references.chinese_topics import ASKING, TIME, topic_of
-from theworld.references.config import any_of
-from theworld.references.context import ORDINAL, FollowUp, Standalone, in_frame, with_context
+from theworld.references.chinese_topics import ASKING, TIME
+from theworld.references.config import pattern_of
 from theworld.references.history import names_in, sure_names
-from theworld.state import ReferenceType
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 from theworld.text.tokens import token_set, tokens
 
-CORRECTED = "the question before, with what was meant"
 LONGEST_FILLER = 60
+LONGEST_CONTEXT = 200  # characters added at most
+CLOSING = " \t\n?？!！.。"
+_OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
+FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
 PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
+_BEFORE_NOUN = rf"\b(?:{FINITE}|{PREPOSITION}|the|an?|my|your|our)\s+"
 _GAP = r"[\s,.!，。！、:：—-]*"
+_ANNOUNCED = rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_changes»"
+_TOPIC_CHANGE = rf"{_ANNOUNCED}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|$)(?:{_ANNOUNCED}|{_GAP})*"
+_OPENING = r"(?:[\w'’]{1,10}\s+){0,3}[\w'’]{1,10}\s*[,，.。!！:：…—-]+\s*"
+"""The few words that may open a correction, whatever they are: "Hang on, I meant Lisbon.", "哎呀，我是说年假"."""
+_REJECTED = rf"«frames.rejecting»\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
+_HEAD = r"(?P<head>«frames.corrected»)(?:\s+to\s+«language.spoken_of»(?:\s+about)?)?"
+_VALUE = rf"(?P<value>(?=\S)(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
+_OPENED = rf"(?!.*(?:{ASKING.pattern})){_OPENING}(?=[^,，]*(?:[,，]\s*«frames.rejecting»[^,，]*)?$)"
+CORRECTIONS = tuple(
+    rf"\W*(?:«frames.before_corrected»{_GAP})*{form}[.?!。？！\s]*"
+    for form in (
+        rf"{_REJECTED}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{_HEAD}|«frames.instead»)?[\s:：]*{_VALUE}",
+        rf"(?:{_OPENED})?{_HEAD}[\s:：]*{_VALUE}(?:(?:[,，]\s*|\s+){_REJECTED})?",
+        rf"«frames.instead»?\s*{_VALUE}[,，]\s*(?:{_HEAD}|{_REJECTED})",
+    )
+)
+"""The forms of a correction: `value` is given, `rejected` not meant, `head` says so."""
 _NUMBER = r"(?<!\d)\d+(?:[.,]\d+)*(?![A-Za-z\d]|[.,]\d)"
-_LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
+LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
 NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
 """One noun, with an article also one that has a word before it."""
 _PHRASE = re.compile(rf"\b({PREPOSITION})\s+({NOUN})(?=\s+{PREPOSITION}\b|\W*$)", re.IGNORECASE)
-REFILLED = "the question before, with one thing changed"
 _LIKES = (
     re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
     re.compile(
@@ -41,6 +58,8 @@ _LIKES = (
     re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
 )  # Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like
 _LATIN_WORD = re.compile(r"[a-z0-9]+(?:[.+#'’_-]+[a-z0-9]+)*[+#]*")
+_NEW = re.compile(rf"(?i)\b(?!{FINITE})\w+\s+(an?\s+(?:[\w.&'’-]+\s+)?[\w.&'’-]+)(?=\s+{PREPOSITION}\b|\W*$)")
+"""A thing of some kind as an object, to the end of its phrase: "renew a passport", "rent a flat for two"."""
 _NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
 """A number with what it counts or names: "exit code 143", "E501"."""
 
@@ -48,60 +67,11 @@ _NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
 @lru_cache(maxsize=4096)
 def topic_change(text: str) -> int | None:
     """Return where the words after an announced change of topic begin; None where a text announces none."""
-    before, change = (any_of("frames", row).pattern for row in ("before_changes", "topic_changes"))
-    head = rf"\W*(?:{before}{_GAP})*{change}"
-    match = re.match(rf"{head}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|$)(?:{head}|{_GAP})*", fold_in_place(text[:200]))
+    match = pattern_of(_TOPIC_CHANGE).match(fold_in_place(text[:200]))
     return match.end() if match else None
 
 
-@cache
-def _corrections() -> tuple[re.Pattern[str], ...]:
-    """Return the forms of a correction: `value` is given, `rejected` not meant, `head` says so."""
-    rows = ("before_corrected", "corrected", "rejecting", "instead")
-    first, said, reject, instead = (any_of("frames", row).pattern for row in rows)
-    before = rf"\W*(?:{first}{_GAP})*"
-    head = rf"(?P<head>{said})(?:\s+to\s+{any_of('language', 'spoken_of').pattern}(?:\s+about)?)?"
-    value = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
-    rejected = rf"{reject}\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
-    forms = (
-        rf"{rejected}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{head}|{instead})?[\s:：]*{value}",
-        rf"{head}[\s:：]*{value}(?:(?:[,，]\s*|\s+){rejected})?",
-        rf"{instead}?\s*{value}[,，]\s*(?:{head}|{rejected})",
-    )
-    return tuple(re.compile(rf"{before}{form}[.?!。？！\s]*") for form in forms)
-
-
-def corrected(follow_up: FollowUp) -> Standalone | None:
-    """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for others."""
-    if (before := follow_up.before) is None:
-        return None
-    folded = fold_in_place(follow_up.query)
-    forms = _corrections() if len(folded) < LONGEST_FILLER * 3 else ()
-    for match in filter(None, (form.fullmatch(folded) for form in forms)):
-        value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
-        query = before.text
-        if ORDINAL.fullmatch(fold_in_place(value)):
-            query = follow_up.alone(value, follow_up.history)
-        elif ASKING.search(value):  # a question of its own
-            topic = topic_of(in_frame(query)[0]) if rejected else ""
-            query = f"{topic}{value}" if topic and rejected not in topic else follow_up.alone(value, follow_up.history)
-        [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
-        for start, end in _places(old, query)[::-1]:
-            query = query[:start] + new + query[end:]
-        alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before)
-        if query == before.text:
-            if not match["head"]:  # nothing says that something was meant
-                continue
-            framed = with_context(value, follow_up.filled)
-            unsure = replace(follow_up.changed(framed, follow_up.whole, "continuation", CORRECTED, before), sure=False)
-            alone = refill(follow_up, value) or unsure
-        kind = ReferenceType.CORRECTION
-        references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
-        return replace(alone, references=tuple(references), reason=CORRECTED)
-    return None
-
-
-def _places(phrase: str, text: str) -> list[tuple[int, int]]:
+def places_of(phrase: str, text: str) -> list[tuple[int, int]]:
     """Return where a text holds a phrase, left to right; Latin words in any of their forms."""
     folded = fold_in_place(text)
     if has_ideographs(phrase) or not phrase:
@@ -111,29 +81,61 @@ def _places(phrase: str, text: str) -> list[tuple[int, int]]:
     return [(start, end) for (start, _), (_, end) in pairs if tokens(folded[start:end]) == tokens(phrase)]
 
 
-def refill(follow_up: FollowUp, value: str, *, named: bool = True) -> Standalone | None:
-    """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
-    if follow_up.before is None:
-        return None
-    own, root = follow_up.frame
-    text = follow_up.with_listed(value, own) or refilled(value, own, named=named)
-    query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
-    return follow_up.changed(query, follow_up.whole, "continuation", REFILLED, follow_up.before) if query else None
-
-
 def refilled(value: str, frame: str, *, named: bool) -> str | None:
     """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
-    [(preposition, article, value)] = _LEADING.findall(value)
-    folded = fold_in_place(value)
+    [(preposition, article, filler)] = LEADING.findall(value)
+    folded = fold_in_place(filler)
     kind = next((pattern for pattern in _LIKES if pattern.fullmatch(folded)), None)
     if kind is None and (numbered := _NUMBERED.fullmatch(folded)):
         kind = re.compile(rf"(?<![A-Za-z\d]){re.escape(numbered['what'])}\s*{_NUMBER}", re.IGNORECASE)
     places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
-    if named and not places and names_in(value):
+    if named and not places and names_in(filler):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
-    if preposition and kind is None and not token_set(value) & token_set(frame):  # for one with its preposition
+    if not (places or kind or preposition):
+        places, filler = _of_a_kind(article, filler, frame)
+    if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
         phrases = {match.span(2): match[1].lower() for match in _PHRASE.finditer(frame)}
         same = [place for place in phrases if phrases[place] == preposition.lower()]
-        value = article * bool(same) + value
+        filler = article * bool(same) + filler
         places = same
-    return frame[: places[-1][0]] + value + frame[places[-1][1] :] if places else None
+    return frame[: places[-1][0]] + filler + frame[places[-1][1] :] if places else None
+
+
+def _of_a_kind(article: str, filler: str, frame: str) -> tuple[list[tuple[int, int]], str]:
+    """Return where a question has a thing of the same last word, or its one new thing ("a visa"), and the filler."""
+    places, last = [], re.escape(filler.rsplit(" ", maxsplit=1)[-1])
+    if " " in filler:  # "sick leave" for "parental leave"
+        alike = rf"(?i){_BEFORE_NOUN}(?P<noun>(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{last})\b"
+        places = [match.span("noun") for match in re.finditer(alike, frame)]
+    if places or article[:1] not in {"a", "A"}:
+        return places, filler
+    places = [match.span(1) for match in _NEW.finditer(frame)]
+    return places * (len(places) == 1), article.lower() + filler
+
+
+def with_context(query: str, *added: str) -> str | None:
+    """Return the query with texts in brackets before its closing mark; None where there is nothing to add."""
+    chinese = has_ideographs(query)
+    flat = ("；" if chinese else "; ").join(_flat(" ".join(text.split())) for text in added if text)
+    flat = flat[:LONGEST_CONTEXT].strip(CLOSING)
+    end = len(query.rstrip(CLOSING))
+    return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
+
+
+def in_frame(text: str) -> tuple[str, str]:
+    """Return "Q3?" and its own context "A; Q2; Q1" of "Q3 (A; Q2; Q1)?"."""
+    match = _OWN_CONTEXT.search(text)
+    return (text[: match.start()] + match[3], match[1] or match[2] or "") if match else (text, "")
+
+
+def root_of(context: str) -> str:
+    """Return the question that a context goes back to, its last: "A; Q2; Q1" -> "Q1"."""
+    return context.replace("；", "; ").split("; ")[-1]
+
+
+def _flat(text: str) -> str:
+    """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
+    own, context = in_frame(text)
+    root = root_of(context)
+    flat = own.rstrip(CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
+    return " ".join(flat.translate(dict.fromkeys(map(ord, "()（）"), " ")).split())

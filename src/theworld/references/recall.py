@@ -131,7 +131,11 @@ class Conversation:
             text, stance = cached
             said = [i for i, m in enumerate(self.history) if m.role == "assistant" and stance in text_of(m)]
             return Found(said[-1:], text, "the stance cache")
-        if (index := last_stance(self.history, topic)) is not None:
+        places = (i for i in range(len(self.history) - 1, -1, -1) if self.history[i].role == "assistant")
+        stated = (i for i in places if is_stance(text_of(self.history[i])))
+        ranked = islice(stated, MOST_RANKED if (wanted := topic_tokens(topic)) else 1)
+        index = max(ranked, key=lambda i: overlap(wanted, text_of(self.history[i])), default=None)
+        if index is not None:
             content = text_of(self.history[index])
             return Found([index], content, "the last message of the assistant that states a stance")
         if named := self._about(topic, last_turns(self.history, self.config.recent_turns)):
@@ -201,15 +205,6 @@ def _moment(entry: Mapping[str, Any]) -> tuple[int, float, str]:
     except ValueError:
         return 0, 0.0, value if isinstance(value, str) else ""
     return 1, in_zone(moment, UTC).timestamp(), ""
-
-
-def last_stance(history: Sequence[Message], topic: str) -> int | None:
-    """Return the index of the assistant's latest message that states a stance, on the topic named where one does."""
-    places = range(len(history) - 1, -1, -1)
-    stated = (i for i in places if history[i].role == "assistant" and is_stance(text_of(history[i])))
-    wanted = topic_tokens(topic)
-    ranked = islice(stated, MOST_RANKED if wanted else 1)
-    return max(ranked, key=lambda index: overlap(wanted, text_of(history[index])), default=None)
 
 
 class Quote(NamedTuple):

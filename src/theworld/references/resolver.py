@@ -11,15 +11,15 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from theworld.errors import ReferenceConfigError
+from theworld.references.assistance import LLMResolver, ask_model
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
-from theworld.references.context import ITEM, FollowUp, Standalone, is_small_talk, with_context
+from theworld.references.context import CORRECTED, ITEM, FollowUp, Standalone, is_small_talk
 from theworld.references.detection import Detected, Span, find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
-from theworld.references.frames import CORRECTED, corrected, topic_change
+from theworld.references.frames import topic_change, with_context
 from theworld.references.history import as_messages, sure_names, text_of, topic_tokens
-from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.recall import Conversation, chat_question, recall_turns
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
@@ -200,7 +200,7 @@ def _standalone(
     rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
     follow_up.nested = depth > 0
-    return corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
+    return follow_up.corrected() or (Standalone() if is_small_talk(query) else follow_up.rewritten())
 
 
 def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
@@ -215,7 +215,7 @@ def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence
     primary, rest = matches[0], query
     if primary.reference_type is ReferenceType.CORRECTION:
         before = FollowUp("", history, None, partial(_alone, 1)).before
-        return with_context(query, before.text[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
+        return with_context(query, before.text[:LONGEST_DEPENDENT]) if before.text and primary.source_turns else None
     for start, end in sorted((match.span for match in matches), reverse=True):
         rest = f"{rest[:start]} {rest[end:]}"
     if topic_tokens(rest):
