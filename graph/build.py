@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Checkpointer
 
+import theworld.state
 from theworld.graph import edges
 from theworld.graph.admission import RunLimit, admit
-from theworld.graph.checkpoints import allow_state_types
 from theworld.graph.resources import Resources
 from theworld.graph.tracing import bind
-from theworld.nodes.answer_from_history import answer_from_history
 from theworld.nodes.answer_parts import answer_parts
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_passages import answer_with_passages
-from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
-from theworld.nodes.finish_answer import finish_answer
+from theworld.nodes.answer_without_evidence import answer_from_history, reply_to_smalltalk, report_no_evidence
+from theworld.nodes.disambiguate_entities import (
+    accept_no_candidates,
+    find_entity_candidates,
+    judge_entities,
+    link_answer,
+)
 from theworld.nodes.fuse_candidates import fuse_candidates
 from theworld.nodes.generate_answer import generate_answer
-from theworld.nodes.link_answer import link_answer
-from theworld.nodes.receive_question import receive_question
-from theworld.nodes.reply_to_smalltalk import reply_to_smalltalk
-from theworld.nodes.report_no_evidence import report_no_evidence
-from theworld.nodes.rerank_candidates import rerank_candidates
+from theworld.nodes.receive_question import finish_answer, receive_question
+from theworld.nodes.rerank_candidates import rerank_candidates, restore_fused_order
 from theworld.nodes.resolve_references import resolve_references
-from theworld.nodes.restore_fused_order import restore_fused_order
-from theworld.nodes.retrieve_dense import retrieve_dense
-from theworld.nodes.retrieve_graph import retrieve_graph
-from theworld.nodes.retrieve_ontology import retrieve_ontology
-from theworld.nodes.retrieve_sparse import retrieve_sparse
+from theworld.nodes.retrieve import retrieve_dense, retrieve_graph, retrieve_ontology, retrieve_sparse
 from theworld.nodes.route_query import route_query
 from theworld.routing.parts import parts_finder
 from theworld.state import Context, QueryInput, QueryOutput, QueryState, Update
@@ -172,3 +174,23 @@ def _connect_answering(graph: Graph, resources: Resources) -> None:
     graph.add_edge("reply_to_smalltalk", "finish_answer")
     graph.add_edge("report_no_evidence", "finish_answer")
     graph.add_edge("finish_answer", END)
+
+
+def state_types() -> list[tuple[str, str]]:
+    """Return (module, name) of every class that a checkpoint of this graph can hold."""
+    classes: list[type] = [AIMessage, HumanMessage, SystemMessage, ToolMessage]
+    classes += [value for name, value in vars(theworld.state).items() if inspect.isclass(value) and name[0].isupper()]
+    return sorted({(value.__module__, value.__name__) for value in classes})
+
+
+def allow_state_types(checkpointer: Checkpointer) -> Checkpointer:
+    """Return a checkpointer that restores this graph's values, and nothing that is not on the list.
+
+    LangGraph's default restores any class and warns of each. A serializer the caller made (an encrypting one, or one
+    with other types allowed) is the caller's choice and stays as it is.
+    """
+    if not isinstance(checkpointer, BaseCheckpointSaver) or type(checkpointer.serde) is not JsonPlusSerializer:
+        return checkpointer
+    clone = copy.copy(checkpointer)
+    clone.serde = JsonPlusSerializer(allowed_msgpack_modules=state_types())
+    return clone

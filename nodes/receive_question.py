@@ -1,22 +1,26 @@
-"""Take the question in: check it, find it among chat messages, and reset what an earlier turn left behind."""
+"""Take the question in: check it, find it among chat messages, and reset what an earlier turn left behind; and, last of
+all, finish the answer for whoever asked.
+"""
 
 from __future__ import annotations
 
 import time
 import unicodedata
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
+from theworld.answers import said_text
 from theworld.deadline import Deadline, run_within
 from theworld.degrading import degrading
 from theworld.errors import InvalidQuestionError
 from theworld.questions import read_question
-from theworld.state import Context, Degradation, Message, QueryInput, Update, context_of
+from theworld.retrieval.evidence_paths import distinct_paths
+from theworld.state import Answer, Context, Degradation, Message, QueryInput, QueryState, Update, context_of
 from theworld.state.query import MAX_QUESTION_CHARACTERS, new_question
 
 REFRESH_SHARE = 0.25
@@ -121,4 +125,26 @@ def receive_question(
         "history": list(state.history) or history_of(messages),
         "messages": added,
         "degradations": Overwrite(noted),
+    }
+
+
+def finish_answer(state: QueryState, runtime: Runtime[Context]) -> Update:
+    """Write answer, kind, confidence, citations and distinct paths, and append the turn to `history` and `messages`.
+
+    The turn is stamped with the caller's `now`, else the clock, so that a thread can be asked about "two days ago".
+    """
+    result = state.result or Answer(reason="no node produced an answer")
+    context = context_of(runtime)
+    now = context.now or datetime.now(UTC)
+    said = said_text(result, context.language or state.language)
+    turn = [Message("user", state.question, now), Message("assistant", said, now)]
+    return {
+        "result": result,
+        "answer": result.text,
+        "kind": result.kind,
+        "confidence": result.confidence,
+        "citations": list(result.citations),
+        "paths": distinct_paths(state.paths),
+        "history": [*state.history, *turn],
+        "messages": [AIMessage(content=result.text, response_metadata={"kind": result.kind, SAID: said})],
     }

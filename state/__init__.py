@@ -38,9 +38,17 @@ from theworld.state.ontology import (
 )
 from theworld.state.places import PATH_SEPARATOR, place_of
 from theworld.state.references import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
-from theworld.state.routes import ChannelPlan, Intent, RouteDecision, RoutePath
-from theworld.state.tables import QueryTable, TableColumn
-from theworld.state.traces import Degradation, ModelUsage, StageTrace
+from theworld.state.traces import (
+    ChannelPlan,
+    Degradation,
+    Intent,
+    ModelUsage,
+    QueryTable,
+    RouteDecision,
+    RoutePath,
+    StageTrace,
+    TableColumn,
+)
 
 if TYPE_CHECKING:
     from theworld.state.query import Context, QueryInput, QueryOutput, QueryState, Update, context_at, context_of

@@ -16,9 +16,7 @@ from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate
 from theworld.state.candidates import Candidate, Channel, ChannelResult, EvidencePath
 from theworld.state.ontology import OntologyEvidence
 from theworld.state.references import Message, ResolvedReference
-from theworld.state.routes import RouteDecision
-from theworld.state.tables import QueryTable
-from theworld.state.traces import Degradation, ModelUsage, StageTrace
+from theworld.state.traces import Degradation, ModelUsage, QueryTable, RouteDecision, StageTrace
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime

@@ -15,7 +15,7 @@ from theworld.entities import DeterministicJudge, SnapshotKnowledge, entry_of, s
 from theworld.entities.knowledge import look_up
 from theworld.errors import StoreError
 from theworld.nodes.answer_with_entity import answer_with_entity
-from theworld.nodes.link_answer import link_answer
+from theworld.nodes.disambiguate_entities import link_answer
 from theworld.questions import read_question
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, EntityCandidate, EntityJudgement, Mention, QueryState

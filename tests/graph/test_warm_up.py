@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from theworld.graph.warm_up import QUESTIONS, warm_up
+from theworld.graph.resources import QUESTIONS, warm_up
 
 
 class Asked:

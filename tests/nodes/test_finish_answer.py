@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from theworld.nodes.finish_answer import finish_answer
-from theworld.nodes.receive_question import history_of
+from theworld.nodes.receive_question import finish_answer, history_of
 from theworld.state import Answer, Citation, EvidencePath, Passage, QueryState
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from theworld.nodes.reply_to_smalltalk import small_talk_reply
+from theworld.nodes.answer_without_evidence import small_talk_reply
 from theworld.text import Language
 
 

@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from made_documents import make_document
 from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError
-from theworld.nodes.report_no_evidence import NoteStore, report_no_evidence
+from theworld.nodes.answer_without_evidence import NoteStore, report_no_evidence
 from theworld.state import Answer, Candidate, ChannelResult, Context, Degradation, QueryState, Update
 from theworld.stores.knowledge_store import KnowledgeStore
 

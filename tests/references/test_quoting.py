@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from theworld import ReferenceResolver
-from theworld.nodes.answer_from_history import answer_from_history
+from theworld.nodes.answer_without_evidence import answer_from_history
 from theworld.references.recall import asks_what_was_said, quote_for
 from theworld.state import Message, QueryState, ReferenceType, ResolvedReference
 

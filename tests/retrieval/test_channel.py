@@ -14,7 +14,7 @@ from reranker_suite import NoNotes, candidates
 from theworld.deadline import Deadline
 from theworld.errors import RetrievalUnavailableError
 from theworld.nodes.rerank_candidates import rerank_candidates
-from theworld.nodes.retrieve_graph import retrieve_graph
+from theworld.nodes.retrieve import retrieve_graph
 from theworld.ranking import Ranked, Reranking
 from theworld.retrieval.channel import channel_deadline, ranked, retrieval_deadline, search_channel
 from theworld.settings import Settings

@@ -21,7 +21,7 @@ from theworld.sql.examples import look_at
 from theworld.sql.model_statement import describe_schema
 from theworld.sql.plan import UnclearError
 from theworld.state import Context
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 from theworld.text import detect_language
 
 DATA = Path(__file__).parent / "data"

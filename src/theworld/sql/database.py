@@ -33,7 +33,7 @@ from theworld.sql.questions.lexicon import Lexicon, Meaning, Named, cue_meanings
 from theworld.sql.questions.understanding import plan_terms
 from theworld.sql.results import WORDS, to_table
 from theworld.state import Context, QueryTable, TableColumn
-from theworld.state.tables import Cell
+from theworld.state.traces import Cell
 from theworld.text import Language
 from theworld.text.folding import fold_in_place
 

@@ -20,7 +20,7 @@ from sqlglot.optimizer.qualify import qualify
 from theworld.errors import StatementRefusedError
 from theworld.sql.engines import Dialect
 from theworld.sql.mapping import MappedTable
-from theworld.state.tables import Cell
+from theworld.state.traces import Cell
 
 MOST_CHARACTERS = 5_000
 MOST_NODES = 600

@@ -12,7 +12,7 @@ from theworld.sql.engines import Rows
 from theworld.sql.mapping import DatabaseMapping, Join
 from theworld.sql.plan import Plan
 from theworld.state import PathStep, QueryTable, TableColumn
-from theworld.state.tables import Cell
+from theworld.state.traces import Cell
 from theworld.text.language import Language
 
 WORDS: Mapping[Language, Mapping[str, Any]] = load_table("theworld.sql", "data/words.yaml")

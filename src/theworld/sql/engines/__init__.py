@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from theworld.errors import SettingsError
 from theworld.sql.mapping import MappedTable
-from theworld.state.tables import Cell
+from theworld.state.traces import Cell
 
 Dialect = Literal["sqlite", "postgres"]
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.extras import install_command
 from theworld.sql.engines import Dialect, Rows, to_cell
-from theworld.state.tables import Cell
+from theworld.state.traces import Cell
 
 if TYPE_CHECKING:
     import psycopg

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.sql.engines import Dialect, Rows, to_cell
 from theworld.sql.mapping import MappedTable
-from theworld.state.tables import Cell
+from theworld.state.traces import Cell
 
 OPCODES_BETWEEN_LOOKS = 1000
 """Steps of SQLite's machine between two looks at the clock: about 10 microseconds."""

@@ -10,7 +10,7 @@ from theworld.ontology import Attribute, Relation
 from theworld.sql.mapping import MOST_STEPS, DatabaseMapping, Join, Path, is_measure
 from theworld.sql.plan import Filter, Operator, UnclearError
 from theworld.sql.questions.lexicon import Term, classes_named, forms_of, terms_of
-from theworld.state.tables import Cell
+from theworld.state.traces import Cell
 from theworld.text.folding import fold_in_place
 from theworld.text.language import Language
 from theworld.text.quantities import Quantity

@@ -1,7 +1,8 @@
-"""The honest end: not enough evidence, nothing to search yet, or no answer at the moment."""
+"""What is said without evidence: there is none, it is small talk, or the conversation itself is asked about."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Protocol
@@ -11,9 +12,11 @@ from langgraph.runtime import Runtime
 from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import StoreError
+from theworld.questions import read_question
+from theworld.references.recall import quote_for
 from theworld.retrieval.channel import LATE
-from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
-from theworld.text import fold
+from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
+from theworld.text import Language, fold
 
 SHOWN_TITLES = 3
 """Titles named as what was found instead."""
@@ -109,3 +112,57 @@ def _titles(candidates: list[Candidate]) -> list[str]:
         if note.title.strip():
             distinct.setdefault(fold(note.title), " ".join(note.title.split()))
     return list(distinct.values())[:SHOWN_TITLES]
+
+
+_THANKS = re.compile(r"\b(?:thanks|thank you|thx|cheers)\b|谢谢|多谢|感谢|辛苦", re.IGNORECASE)
+_FAREWELL = re.compile(r"\b(?:bye|goodbye|good night|see you|farewell)\b|再见|拜拜|回头见|明天见|晚安", re.IGNORECASE)
+_OPENINGS = {
+    "en": {"greeting": "Hello.", "thanks": "You are welcome.", "farewell": "Goodbye."},
+    "zh": {"greeting": "你好。", "thanks": "不客气。", "farewell": "再见。"},
+}
+_OFFERS = {
+    "en": "Ask me something about the documents I hold, and I will answer with its sources.",
+    "zh": "可以问我已收录文档中的内容，我会给出答案和出处。",
+}
+
+
+def small_talk_reply(question: str, language: Language) -> str:
+    """Return the reply to a greeting, thanks or a farewell."""
+    folded = read_question(question).folded
+    kind = "farewell" if _FAREWELL.search(folded) else "thanks" if _THANKS.search(folded) else "greeting"
+    opening = _OPENINGS[language][kind]
+    return opening if kind == "farewell" else f"{opening}{' ' if language == 'en' else ''}{_OFFERS[language]}"
+
+
+def reply_to_smalltalk(state: QueryState, runtime: Runtime[Context]) -> Update:
+    """Set `result` to a fixed reply of kind `none`: nothing was searched and nothing is claimed."""
+    text = small_talk_reply(state.question, context_of(runtime).language or state.language)
+    return {"result": Answer(text=text, reason="small talk: nothing was searched")}
+
+
+CONVERSATION = "conversation"
+"""Document id of citations that point into the chat history; the note id is the message's index in it."""
+
+
+def answer_from_history(state: QueryState, runtime: Runtime[Context]) -> Update:
+    """Set `result` to the assistant's own words, or to None where the turns referred to hold none."""
+    quote = quote_for(state.question, state.reference, state.history)
+    if quote is None:
+        return {"result": None}
+    citation = Citation(
+        number=1,
+        document_id=CONVERSATION,
+        note_id=f"{CONVERSATION}#{quote.turn}" if quote.turn >= 0 else f"{CONVERSATION}#stance",
+        title="对话" if state.language == "zh" else "Conversation",
+        start=quote.start,
+        end=quote.end,
+        quote=quote.text,
+    )
+    answer = Answer(
+        text=f"{quote.text} [1]",
+        kind="extractive",
+        confidence=state.reference.confidence / (1 if quote.clear else 2),
+        citations=(citation,),
+        reason="the question asks what was said in this conversation",
+    )
+    return {"result": answer}

@@ -1,4 +1,4 @@
-"""The graph channel: personalised PageRank from the query's entities and the other channels' best notes."""
+"""The channels: BM25, nearest vectors, personalised PageRank and the ontology, each a node."""
 
 from __future__ import annotations
 
@@ -15,11 +15,54 @@ from theworld.questions import read_question
 from theworld.retrieval.channel import ranked, search_channel
 from theworld.retrieval.dense import EmbedderOf, nearest
 from theworld.retrieval.evidence_paths import word_paths
+from theworld.retrieval.ontology import OntologyChannel
 from theworld.retrieval.seeds import SEED_NOTES, query_entities, seed_entities, seed_notes
 from theworld.settings import RetrievalSettings
 from theworld.state import Channel, ChannelPlan, Context, Degradation, QueryState, Update
 from theworld.stores.protocols import DenseStore, GraphStore, SparseStore
 from theworld.wikidata import EntriesByName
+
+
+def retrieve_sparse(
+    state: QueryState, runtime: Runtime[Context], *, sparse: SparseStore, settings: RetrievalSettings
+) -> Update:
+    """Rank notes by BM25 of the stand-alone query's keywords."""
+
+    def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
+        begun = time.perf_counter()
+        keywords = read_question(state.query, state.language).keywords
+        hits = sparse.search(keywords, tenant=context.tenant, filters=context.filters, limit=plan.top_k)
+        return ranked("sparse", [(hit.note_id, hit.score) for hit in hits], begun)
+
+    return search_channel("sparse", state, runtime, settings, search)
+
+
+def retrieve_dense(
+    state: QueryState,
+    runtime: Runtime[Context],
+    *,
+    dense: DenseStore,
+    embedder_of: EmbedderOf,
+    settings: RetrievalSettings,
+) -> Update:
+    """Rank notes by the similarity of their vectors to the stand-alone query's."""
+
+    def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
+        begun = time.perf_counter()
+        found, spaces = nearest(
+            state.query,
+            dense=dense,
+            embedder_of=embedder_of,
+            tenant=context.tenant,
+            filters=context.filters,
+            limit=plan.top_k,
+        )
+        hits = [(hit.note_id, hit.score) for hit in found.hits]
+        known = {"mean": found.mean, "deviation": found.deviation, "searched": sum(spaces.values())}
+        return ranked("dense", hits, begun, f"spaces: {', '.join(spaces)}", **known)
+
+    return search_channel("dense", state, runtime, settings, search)
+
 
 STAGE = "retrieve_graph"
 PATHS_KEPT = 20
@@ -85,3 +128,24 @@ def retrieve_graph(
         }
 
     return search_channel("graph", state, runtime, settings, search)
+
+
+def retrieve_ontology(
+    state: QueryState, runtime: Runtime[Context], *, ontology: OntologyChannel | None, settings: RetrievalSettings
+) -> Update:
+    """Rank notes by how closely the ontology ties them to what the query names or describes.
+
+    Descriptions that its facts resolve ("the guarantor of X") are replaced by names in the query.
+    """
+
+    def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
+        begun = time.perf_counter()
+        findings = ontology.ask(state.query, state.language, context, deadline, plan.top_k) if ontology else None
+        if findings is None:
+            return ranked("ontology", [], begun, "nothing recognised")
+        named = ", ".join(dict.fromkeys(match.label for match in findings.evidence.matches))
+        update = ranked("ontology", list(findings.notes), begun, f"recognised: {named}")
+        query = findings.evidence.understood or state.query
+        return {**update, "query": query, "ontology": findings.evidence}
+
+    return search_channel("ontology", state, runtime, settings, search)
