@@ -16,10 +16,8 @@ from langgraph.types import Checkpointer
 
 import theworld.state
 from theworld.graph import edges
-from theworld.graph.admission import RunLimit, admit
 from theworld.graph.resources import Resources
-from theworld.graph.tracing import bind
-from theworld.nodes.answer_parts import answer_parts
+from theworld.graph.running import RunLimit, admit, bind
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_passages import answer_with_passages
 from theworld.nodes.answer_without_evidence import answer_from_history, reply_to_smalltalk, report_no_evidence
@@ -33,9 +31,8 @@ from theworld.nodes.fuse_candidates import fuse_candidates
 from theworld.nodes.generate_answer import generate_answer
 from theworld.nodes.receive_question import finish_answer, receive_question
 from theworld.nodes.rerank_candidates import rerank_candidates, restore_fused_order
-from theworld.nodes.resolve_references import resolve_references
 from theworld.nodes.retrieve import retrieve_dense, retrieve_graph, retrieve_ontology, retrieve_sparse
-from theworld.nodes.route_query import route_query
+from theworld.nodes.understand_question import answer_parts, resolve_references, route_query
 from theworld.routing.parts import parts_finder
 from theworld.state import Context, QueryInput, QueryOutput, QueryState, Update
 from theworld.wikidata import EntriesByName
@@ -67,8 +64,8 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
         edges.after_resolution(find_parts),
         ["answer_from_history", "answer_parts", "route_query"],
     )
-    graph.add_conditional_edges("answer_from_history", edges.after_history, ["finish_answer", "route_query"])
-    graph.add_conditional_edges("answer_parts", edges.after_parts, ["finish_answer", "route_query"])
+    for earlier in ("answer_from_history", "answer_parts"):
+        graph.add_conditional_edges(earlier, edges.unless_answered("route_query"), ["finish_answer", "route_query"])
     _add_answering(graph, resources)
     compiled: CompiledGraph = graph.compile(checkpointer=allow_state_types(checkpointer), name="theworld")
     return admit(compiled, RunLimit(resources.limit))
@@ -166,21 +163,12 @@ def _connect_answering(graph: Graph, resources: Resources) -> None:
         ["link_answer", *generation, "answer_with_passages"],
     )
     graph.add_edge("link_answer", "answer_with_passages")
-    if has_model:
-        graph.add_conditional_edges(
-            "generate_answer", edges.after_generation, ["finish_answer", "answer_with_passages"]
-        )
-    graph.add_conditional_edges("answer_with_passages", edges.after_passages, ["finish_answer", "report_no_evidence"])
+    last = {**dict.fromkeys(generation, "answer_with_passages"), "answer_with_passages": "report_no_evidence"}
+    for answering, otherwise in last.items():
+        graph.add_conditional_edges(answering, edges.unless_answered(otherwise), ["finish_answer", otherwise])
     graph.add_edge("reply_to_smalltalk", "finish_answer")
     graph.add_edge("report_no_evidence", "finish_answer")
     graph.add_edge("finish_answer", END)
-
-
-def state_types() -> list[tuple[str, str]]:
-    """Return (module, name) of every class that a checkpoint of this graph can hold."""
-    classes: list[type] = [AIMessage, HumanMessage, SystemMessage, ToolMessage]
-    classes += [value for name, value in vars(theworld.state).items() if inspect.isclass(value) and name[0].isupper()]
-    return sorted({(value.__module__, value.__name__) for value in classes})
 
 
 def allow_state_types(checkpointer: Checkpointer) -> Checkpointer:
@@ -192,5 +180,8 @@ def allow_state_types(checkpointer: Checkpointer) -> Checkpointer:
     if not isinstance(checkpointer, BaseCheckpointSaver) or type(checkpointer.serde) is not JsonPlusSerializer:
         return checkpointer
     clone = copy.copy(checkpointer)
-    clone.serde = JsonPlusSerializer(allowed_msgpack_modules=state_types())
+    classes: list[type] = [AIMessage, HumanMessage, SystemMessage, ToolMessage]
+    classes += [value for name, value in vars(theworld.state).items() if inspect.isclass(value) and name[0].isupper()]
+    names = sorted({(value.__module__, value.__name__) for value in classes})
+    clone.serde = JsonPlusSerializer(allowed_msgpack_modules=names)
     return clone

@@ -31,14 +31,13 @@ def after_resolution(find_parts: FindParts) -> Choose:
     return choose
 
 
-def after_history(state: QueryState) -> str:
-    """Where the conversation holds no answer, the documents are searched."""
-    return "finish_answer" if state.result is not None else "route_query"
+def unless_answered(otherwise: str) -> Callable[[QueryState], str]:
+    """An answer ends the request: from the conversation, of all parts, by a model, or in passages."""
 
+    def choose(state: QueryState) -> str:
+        return "finish_answer" if state.result is not None else otherwise
 
-def after_parts(state: QueryState) -> str:
-    """Parts of which none was answered leave the question whole."""
-    return "finish_answer" if state.result is not None else "route_query"
+    return choose
 
 
 def after_routing(state: QueryState) -> Sequence[str]:
@@ -95,13 +94,3 @@ def after_entity_answer(*, has_model: bool) -> Choose:
         return "generate_answer" if asks else "answer_with_passages"
 
     return choose
-
-
-def after_generation(state: QueryState) -> str:
-    """A model that failed or declined leaves the passages."""
-    return "finish_answer" if state.result is not None else "answer_with_passages"
-
-
-def after_passages(state: QueryState) -> str:
-    """Passages that are too unlikely to hold what is asked end in the honest answer."""
-    return "finish_answer" if state.result is not None else "report_no_evidence"

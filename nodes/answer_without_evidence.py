@@ -83,7 +83,9 @@ def _result(state: QueryState, words: Mapping[str, str]) -> Answer:
         titles = _titles(state.evidence or state.candidates)
         quoted = words["separator"].join(words["title"].format(title) for title in titles)
         nothing = words["nothing"] if state.channel_results else ""
-        late = _is_late(state)
+        late = state.rerank_outcome == "timeout" or any(
+            item.stage.startswith("retrieve_") and LATE in item.reason for item in state.degradations
+        )
         text = words["late" if late else "insufficient"] + (words["found"].format(titles=quoted) if titles else nothing)
         searched = "nothing was found" if state.channel_results else "no document was searched"
         reason = "time ran out" if late else "the evidence does not suffice" if titles else searched
@@ -97,13 +99,6 @@ def _failures(state: QueryState) -> list[str]:
     stage = "fuse_candidates" if state.channel_results else "retrieve"
     reasons = [f"{item.stage}: {item.reason}" for item in state.degradations if item.stage.startswith(stage)]
     return list(dict.fromkeys(reasons))
-
-
-def _is_late(state: QueryState) -> bool:
-    """Return whether a channel, or the reranking, missed the deadline: evidence may be missing for that alone."""
-    return state.rerank_outcome == "timeout" or any(
-        item.stage.startswith("retrieve_") and LATE in item.reason for item in state.degradations
-    )
 
 
 def _titles(candidates: list[Candidate]) -> list[str]:

@@ -18,23 +18,21 @@ from theworld.state.answers import (
 from theworld.state.candidates import (
     EVIDENCE_NOTES,
     Candidate,
+    CandidateCapability,
     Channel,
     ChannelHit,
     ChannelResult,
+    DescribedSample,
     EvidencePath,
     Mention,
     MentionType,
-    PathStep,
-    ScoreScale,
-    Value,
-)
-from theworld.state.ontology import (
-    CandidateCapability,
-    DescribedSample,
     OntologyConstraint,
     OntologyEvidence,
     OntologyMatch,
     OntologyPath,
+    PathStep,
+    ScoreScale,
+    Value,
 )
 from theworld.state.places import PATH_SEPARATOR, place_of
 from theworld.state.references import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference

@@ -13,8 +13,7 @@ from langgraph.types import Overwrite
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement
-from theworld.state.candidates import Candidate, Channel, ChannelResult, EvidencePath
-from theworld.state.ontology import OntologyEvidence
+from theworld.state.candidates import Candidate, Channel, ChannelResult, EvidencePath, OntologyEvidence
 from theworld.state.references import Message, ResolvedReference
 from theworld.state.traces import Degradation, ModelUsage, QueryTable, RouteDecision, StageTrace
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from theworld.graph import build_graph
-from theworld.graph.admission import RunLimit
+from theworld.graph.running import RunLimit
 from theworld.settings import Settings
 from theworld.state import Context
 
@@ -94,7 +94,7 @@ async def test_a_stream_left_half_read_gives_its_turn_back_and_does_not_open_the
 
 
 async def test_streams_that_nobody_reads_do_not_hold_up_the_others_for_ever(monkeypatch):
-    monkeypatch.setattr("theworld.graph.admission.LONGEST_WAIT_S", 0.05)
+    monkeypatch.setattr("theworld.graph.running.LONGEST_WAIT_S", 0.05)
     runs = Runs()
     left = [runs.limit.stream(runs.parts()) for _ in range(3)]
     assert [next(stream) for stream in left] == [1, 1, 1]

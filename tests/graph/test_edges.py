@@ -106,7 +106,5 @@ def test_a_model_only_where_configured_and_allowed(result, has_model, allowed, n
 
 
 def test_answers_that_fail_fall_through():
-    assert edges.after_generation(QueryState()) == "answer_with_passages"
-    assert edges.after_generation(QueryState(result=ANSWER)) == "finish_answer"
-    assert edges.after_passages(QueryState()) == "report_no_evidence"
-    assert edges.after_passages(QueryState(result=ANSWER)) == "finish_answer"
+    assert edges.unless_answered("report_no_evidence")(QueryState()) == "report_no_evidence"
+    assert edges.unless_answered("report_no_evidence")(QueryState(result=ANSWER)) == "finish_answer"

@@ -5,7 +5,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Overwrite
 
 from theworld.errors import RetrievalUnavailableError
-from theworld.graph.tracing import bind
+from theworld.graph.running import bind
 from theworld.state import Candidate, Context, QueryState
 
 

@@ -19,7 +19,7 @@ from langgraph.graph import END, START, StateGraph
 
 from reranker_suite import QUESTIONS, NoNotes, candidates
 from theworld.graph.edges import after_reranking
-from theworld.graph.tracing import bind
+from theworld.graph.running import bind
 from theworld.models.cross_encoder_model import OnnxCrossEncoder
 from theworld.nodes.rerank_candidates import rerank_candidates, restore_fused_order
 from theworld.ranking import (

@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from theworld import Context, Message, QueryState, ReferenceResolver, ReferenceResolverConfig, ReferenceType
 from theworld.graph.resources import make_resolver
-from theworld.nodes.resolve_references import resolve_references
+from theworld.nodes.understand_question import resolve_references
 from theworld.references import model_resolver
 from theworld.references.presentation import InvalidChoiceError, ask_back, chosen_option
 from theworld.testing import FakeChatModel

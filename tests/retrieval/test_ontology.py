@@ -13,7 +13,7 @@ import pytest
 from ontology_documents import sample_documents
 from theworld.demo.credit import load_credit_ontology
 from theworld.nodes.retrieve import retrieve_ontology
-from theworld.nodes.route_query import route_query
+from theworld.nodes.understand_question import route_query
 from theworld.ontology.retrieval import OntologyIndexes
 from theworld.ontology.storing import import_ontology
 from theworld.retrieval.ontology import OntologyChannel

@@ -11,10 +11,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from theworld import Context, Message, QueryState, ReferenceResolver, ReferenceResolverConfig
-from theworld.graph.tracing import bind
+from theworld.graph.running import bind
 from theworld.nodes.generate_answer import generate_answer
 from theworld.nodes.receive_question import receive_question
-from theworld.nodes.resolve_references import resolve_references
+from theworld.nodes.understand_question import resolve_references
 from theworld.retrieval.channel import request_deadline, retrieval_deadline, within_request
 from theworld.settings import AnswerSettings, RetrievalSettings
 from theworld.state import Candidate, QueryInput

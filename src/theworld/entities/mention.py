@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from os.path import commonprefix
 from typing import Any
 
 from theworld.data_files import load_table
@@ -105,11 +106,6 @@ def _similarity(mention: str, name: str) -> float:
     return CLOSE if same else _overlap(mention, name, ours, theirs)
 
 
-def _common_prefix(left: str, right: str) -> int:
-    differing = (place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b)
-    return next(differing, min(len(left), len(right)))
-
-
 def _is_acronym(mention: str, bare: str, name: str) -> bool:
     if mention.upper() != mention or not bare.isascii() or not bare.isalpha() or not 2 <= len(bare) <= MAX_ACRONYM:
         return False
@@ -130,7 +126,7 @@ def _overlap(mention: str, name: str, ours: str, theirs: str) -> float:
         return 0.4 + 0.35 * len(right) / len(left)
     if left & right:
         return 0.35 * len(left & right) / len(left | right)
-    prefix = max(_common_prefix(a, b) for a in left for b in right)
+    prefix = max(len(commonprefix((a, b))) for a in left for b in right)  # noqa: RUF071 - of characters
     return 0.3 * prefix / max(len(ours), len(theirs)) + 0.05 if prefix >= MIN_PREFIX else 0.0
 
 

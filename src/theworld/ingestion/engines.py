@@ -102,13 +102,13 @@ def model_notes(
     def tag() -> None:
         with watch("tag"):
             for language, places in by_language.items():
-                found = models.tagger_for(language).tag([without_marks(notes[place].text) for place in places])
+                found = models.taggers[language].tag([without_marks(notes[place].text) for place in places])
                 for place, some in zip(places, found, strict=True):
                     mentions[place] = as_written(notes[place].text, some)
 
     def embed() -> None:
         for language, places in by_language.items():
-            embedder = models.embedder_for(language)
+            embedder = models.embedders[language]
             # Notes of similar length lie side by side, for embedders that pad their batches.
             ordered = sorted(places, key=lambda place: len(notes[place].text))
             for first in range(0, len(ordered), EMBED_NOTES):

@@ -13,9 +13,9 @@ import numpy as np
 
 from theworld.errors import ModelError, SettingsError
 from theworld.models.embedders import load_fastembed
-from theworld.models.lazy import Lazy
 from theworld.models.onnx_encoder import OnnxModel, encodable, encoder_files, read_folder_settings
 from theworld.models.protocols import FloatArray
+from theworld.single_flight import Lazy
 
 CROSS_ENCODER_CHOICES = "onnx:DIR | fastembed:NAME | fastembed:NAME=DIR"
 _CHARACTERS_PER_TOKEN = 32

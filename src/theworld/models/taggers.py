@@ -15,14 +15,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from theworld.checksums import check_weights
+from theworld.checksums import check_weights, versioned
 from theworld.data_files import load_table
 from theworld.errors import ModelError
 from theworld.extras import import_package
-from theworld.models.lazy import Lazy, versioned
 from theworld.models.onnx_encoder import load_session
 from theworld.models.spans import FACT, GUESS, NAME, TITLE, Span, facts_of, mentions_of, type_of_time, word_lists
 from theworld.native_memory import release_memory
+from theworld.single_flight import Lazy
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences
 

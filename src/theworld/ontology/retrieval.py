@@ -21,7 +21,7 @@ from theworld.ontology.storing import from_nodes
 from theworld.ontology.walking import HOPS, Floats, Ints, OntologyGraph, Walk, walk
 from theworld.ontology.wording import label_of, step_words, word_steps, word_way
 from theworld.state import EvidencePath, PathStep
-from theworld.state.ontology import CandidateCapability, OntologyPath
+from theworld.state.candidates import CandidateCapability, OntologyPath
 from theworld.stores.array_folder import places_of, starts_of
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord, GraphTables
 from theworld.text import Language

@@ -188,9 +188,7 @@ class Snapshot:
         asked = [key for key in dict.fromkeys(keys) if key.isprintable()][:MAX_KEYS]
         statement = _NAMED.format(marks=", ".join("?" * len(asked)))
         for key, *row in self._rows(statement, (*asked, MAX_NAMED)) if asked else ():
-            item = self._decode(*row)
-            description = "; ".join(item.descriptions.values())
-            found.setdefault(key, {})[row[0]] = NamedEntry(item.id, tuple(dict.fromkeys(item.names())), description)
+            found.setdefault(key, {})[row[0]] = self._decode(*row).entry()
         return {key: list(entries.values()) for key, entries in found.items()}
 
     def _matches(self, name: str, limit: int) -> Iterator[Item]:

@@ -1,22 +1,39 @@
-"""The node: what the question refers to, and the stand-alone query that retrieval uses."""
+"""A question understood: what it refers to, whether it has parts to be answered by themselves, which way it goes."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from theworld.deadline import DeadlineExceededError, run_within
+from theworld.degrading import degrading
 from theworld.questions import read_question
 from theworld.references.presentation import InvalidChoiceError, ask_back, chosen_option
 from theworld.references.recall import extract_stances
 from theworld.references.resolver import ReferenceResolver
 from theworld.retrieval.channel import request_deadline
-from theworld.state import Context, Degradation, ModelUsage, QueryState, ResolvedReference, Update, context_at
+from theworld.retrieval.ontology import OntologyChannel
+from theworld.routing import DatabaseReader, RouteHistory, Strategy, route
+from theworld.routing.parts import FindParts, join_parts
+from theworld.settings import Settings
+from theworld.state import (
+    Answer,
+    Context,
+    Degradation,
+    Message,
+    ModelUsage,
+    QueryState,
+    ResolvedReference,
+    Update,
+    context_at,
+)
 from theworld.text import Language
 
 
@@ -80,3 +97,65 @@ def _chosen(reference: ResolvedReference, language: Language) -> str:
             return chosen_option(interrupt(payload), reference.options)
         except InvalidChoiceError as error:
             payload = asked | {"error": str(error), "question": f"{error}\n{asked['question']}"}
+
+
+AnswerOne = Callable[[QueryState, Context], Mapping[str, Any]]
+"""Answers one stand-alone query; returns the values of the state afterwards."""
+
+
+def answer_parts(state: QueryState, runtime: Runtime[Context], *, find_parts: FindParts, answer: AnswerOne) -> Update:
+    """Answer the parts one after the other and join them: a retrieval budget each, one budget of the request for all.
+
+    What a part refers to ("it") is looked for in the parts before it.
+    """
+    context = context_at(state, runtime)
+    parts = find_parts(state.query, context)
+    states: list[QueryState] = []
+    said: list[Message] = []
+    for part in parts:
+        asked = QueryState(
+            question=part,
+            query=part,
+            language=state.language,
+            history=said,
+            request_started=state.request_started,
+        )
+        states.append(QueryState.model_validate(answer(asked, context)))
+        said = [*said, Message("user", states[-1].query), Message("assistant", (states[-1].result or Answer()).text)]
+    usage = sum((one.usage for one in states), ModelUsage())
+    update = join_parts(parts, states)
+    route_of_first = states[0].route
+    reasons = tuple(f"part {i}: {one.route.path}" for i, one in enumerate(states, start=1))
+    decision = route_of_first.model_copy(update={"path": "hybrid", "reasons": reasons})
+    return update | {"usage": usage, "route": decision, "parts": parts if update["result"] is not None else []}
+
+
+def route_query(
+    state: QueryState,
+    runtime: Runtime[Context],
+    *,
+    settings: Settings,
+    strategy: Strategy,
+    database: DatabaseReader | None = None,
+    history: RouteHistory | None = None,
+    ontology: OntologyChannel | None = None,
+) -> Update:
+    """Choose path, channels and weights; start the clock of retrieval, in which the look for news counts.
+
+    A strategy that fails leaves every way to be tried, as with the router off, and a Degradation says so.
+    """
+    begun = time.perf_counter()
+    context = context_at(state, runtime)
+    view = database(state.query, context) if database is not None else None
+    there = ontology is not None and ontology.present
+    decide = partial(route, settings=settings, strategy=strategy, database=view, ontology=there)
+    looked = sum(stage.elapsed_ms for stage in state.stages if stage.stage == "receive_question")
+    noted: list[Degradation] = []
+    decision = None
+    # What may fail is a strategy of one's own, or the log it learns from.
+    with degrading("route_query", context, noted, f"every way is tried, because {strategy.name} failed"):
+        outcomes = history.route_outcomes(context.tenant) if history is not None else {}
+        decision = decide(state.query, context, outcomes=outcomes)
+    if decision is None:
+        decision = decide(state.query, context.model_copy(update={"router": False}))
+    return {"retrieval_started": begun - looked / 1000, "route": decision, "degradations": noted}
