@@ -11,9 +11,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from theworld.errors import ModelError, TheWorldError
 from theworld.ingestion.child import Child, ChildEndedError
@@ -242,7 +243,7 @@ def _modelling(load: Callable[[], Models]) -> Callable[[Sequence[NoteText]], tup
     return answer
 
 
-class WorkerPool:
+class WorkerPool(AbstractContextManager["WorkerPool"]):
     """Hands notes to processes, a chunk at a time; the processes start with the first chunks."""
 
     def __init__(self, load: Callable[[], Models], processes: int, watch: Stopwatch) -> None:
@@ -297,9 +298,6 @@ class WorkerPool:
         self._watch.add(seconds)
         made: list[Outcome] = outcomes
         return made
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         """End the processes: at once after an error or a second Ctrl-C."""

