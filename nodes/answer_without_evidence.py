@@ -15,7 +15,7 @@ from theworld.errors import StoreError
 from theworld.questions import read_question
 from theworld.references.recall import quote_for
 from theworld.retrieval.channel import LATE
-from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
+from theworld.state import Answer, Citation, Context, Degradation, QueryState, Update, context_of
 from theworld.text import Language, fold
 
 SHOWN_TITLES = 3
@@ -80,7 +80,11 @@ def _result(state: QueryState, words: Mapping[str, str]) -> Answer:
         text = words["failed"].format(reasons=words["separator"].join(failures))
         reason = "every retrieval channel failed" if not state.channel_results else "the notes found cannot be read"
     else:
-        titles = _titles(state.evidence or state.candidates)
+        distinct: dict[str, str] = {}
+        for note in state.evidence or state.candidates:
+            if note.title.strip():
+                distinct.setdefault(fold(note.title), " ".join(note.title.split()))
+        titles = list(distinct.values())[:SHOWN_TITLES]
         quoted = words["separator"].join(words["title"].format(title) for title in titles)
         nothing = words["nothing"] if state.channel_results else ""
         late = state.rerank_outcome == "timeout" or any(
@@ -99,14 +103,6 @@ def _failures(state: QueryState) -> list[str]:
     stage = "fuse_candidates" if state.channel_results else "retrieve"
     reasons = [f"{item.stage}: {item.reason}" for item in state.degradations if item.stage.startswith(stage)]
     return list(dict.fromkeys(reasons))
-
-
-def _titles(candidates: list[Candidate]) -> list[str]:
-    distinct: dict[str, str] = {}
-    for note in candidates:
-        if note.title.strip():
-            distinct.setdefault(fold(note.title), " ".join(note.title.split()))
-    return list(distinct.values())[:SHOWN_TITLES]
 
 
 _THANKS = re.compile(r"\b(?:thanks|thank you|thx|cheers)\b|谢谢|多谢|感谢|辛苦", re.IGNORECASE)
