@@ -94,7 +94,7 @@ def normal(vectors: FloatArray) -> FloatArray:
 
 def question_vectors(datasets: list[Path], number: int) -> list[FloatArray]:
     """Return the vectors of the first questions of each dataset."""
-    embedder = load_models(Settings.load()).embedder_for("en")
+    embedder = load_models(Settings.load()).embedders["en"]
     texts = [query.text for folder in datasets for query in load_dataset(folder).queries[: number // len(datasets)]]
     return [embedder.embed_query(text).vector for text in texts]
 

@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 from quality_measures.calibration import calibration_error
 from scipy.optimize import minimize
 
-from theworld.entities.features import features_of
-from theworld.entities.judge import Calibration
+from theworld.entities.judge import Calibration, features_of
 from theworld.entities.judging import types_of
 from theworld.entities.mention import MentionInText
 from theworld.evaluation.datasets import read_lines

@@ -166,7 +166,7 @@ def measure(path: Path, folder: Path, limit: int) -> Figures:
     figures |= {f"process after questions, {kind}, MB": value for kind, value in memory_mb().items()}
     with open_resources(plain) as resources:
         figures |= asked(build_graph(resources), questions, "not reranked ")
-        figures |= stores_alone(resources.store, questions, resources.models.embedder_for("en"))
+        figures |= stores_alone(resources.store, questions, resources.models.embedders["en"])
         size = {name: bytes_under(path / name) for name in ("sparse", "dense", "graph") if (path / name).exists()}
         size["ledger"] = bytes_under(path / "ledger.sqlite")
         notes = sum(counts["notes"] for counts in resources.store.info()["tenants"].values())

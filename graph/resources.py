@@ -124,7 +124,7 @@ def open_resources(
         open_knowledge(settings.wikidata) as knowledge,
         open_store(settings, read_only=read_only, create=create) as store,
     ):
-        store.check_embedders({language: models.space_of(language) for language in models.embedders})
+        store.check_embedders({language: one.name for language, one in models.embedders.items()})
         for space in sorted({name for tenant in store.info()["tenants"].values() for name in tenant["spaces"]}):
             embedder = models.by_space(space)
             if embedder is not None:

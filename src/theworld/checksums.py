@@ -2,6 +2,7 @@
 
 A name on a package index can change hands, and a file on disk can be damaged; either would change vectors and names in
 stores without a word. All the files together are hashed in a tenth of a second, once a process, when a model is loaded.
+Names of models change with a digest of their weights, or with their package's version.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import importlib.util
 from collections.abc import Mapping
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from theworld.errors import WeightsError
@@ -98,3 +100,39 @@ def _sha256(file: Path) -> str:
             return hashlib.file_digest(content, "sha256").hexdigest()
     except OSError as error:
         return error.strerror or "unreadable"
+
+
+_SAMPLES = 64
+_SAMPLE_BYTES = 65_536
+
+
+def weights_id(*paths: Path) -> str:
+    """Return 8 hex digits that change with the files' content.
+
+    Large files are sampled (64 blocks of 64 KiB, evenly spread), so that naming a model never reads all of it.
+    """
+    digest = hashlib.sha256()
+    for path in paths:
+        size = path.stat().st_size
+        digest.update(f"{path.name}:{size};".encode())
+        step = max(_SAMPLE_BYTES, size // _SAMPLES)
+        with path.open("rb") as file:
+            for offset in range(0, size, step):
+                file.seek(offset)
+                digest.update(file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()[:8]
+
+
+def versioned(package: str) -> str:
+    """Return a package's name with its version, without one where it is not installed."""
+    try:
+        return f"{package}-{version(package)}"
+    except PackageNotFoundError:
+        return package
+
+
+def package_file(package: str, path: str) -> Path | None:
+    """Return a data file of a package, which is not imported; None where there is none."""
+    spec = importlib.util.find_spec(package)
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return next((found for folder in folders if (found := Path(folder) / path).is_file()), None)

@@ -1,4 +1,4 @@
-"""Something is computed once, however many threads ask for it at the same time, and the last results are kept."""
+"""Something is made once, however many threads ask for it at the same time: one value, or the last results by key."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+T = TypeVar("T")
 
 
 class SingleFlightCache(Generic[K, V]):
@@ -49,3 +50,20 @@ class SingleFlightCache(Generic[K, V]):
             raise
         future.set_result(made)
         return made
+
+
+class Lazy(Generic[T]):
+    """A value made on first use by exactly one thread; a failure is raised and tried again next time."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: tuple[T] | None = None
+
+    def get(self) -> T:
+        """Return the value, making it first where needed."""
+        if self._made is None:
+            with self._lock:
+                if self._made is None:
+                    self._made = (self._make(),)
+        return self._made[0]

@@ -32,7 +32,7 @@ from theworld.nodes.generate_answer import generate_answer
 from theworld.prompts import load_prompt
 from theworld.settings import AnswerSettings
 from theworld.state import Candidate, Context, QueryState
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 
 INJECTIONS = yaml.safe_load(Path(__file__).with_name("injections.yaml").read_text(encoding="utf-8"))
 

@@ -14,7 +14,7 @@ from theworld.graph import build_graph, open_resources
 from theworld.settings import Settings
 from theworld.state import Answer, Context, Passage, QueryOutput
 from theworld.state.candidates import Channel
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 
 QUESTION = "Who was the drummer of Rush?"
 

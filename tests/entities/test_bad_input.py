@@ -13,7 +13,7 @@ from hostile_values import HOSTILE, Unsayable
 from theworld import JudgeOutput, fallback_zero_candidates, format_candidates, parse_llm_output
 from theworld.entities import InvalidMentionError, JudgedEntity, ModelJudge
 from theworld.errors import SettingsError
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 
 ITEM = {"id": "Q1", "label": "a"}
 REPLY = '{"matched": true, "confidence": 0.9, "selection": {"id": "Q1"}}'

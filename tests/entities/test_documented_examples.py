@@ -14,7 +14,7 @@ from theworld.entities import ModelJudge
 from theworld.graph.edges import after_entity_search
 from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
 from theworld.state import QueryState
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 
 
 @pytest.mark.parametrize("rows", [[], [{"id": "Q7259", "label": "Ada Lovelace", "description": "mathematician"}]])

@@ -17,7 +17,7 @@ from theworld.entities import DeterministicJudge, JudgedEntity, ModelJudge
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, Completion
 from theworld.state import ModelUsage
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 
 TABLE = yaml.safe_load(Path(__file__).with_name("mentions.yaml").read_text(encoding="utf-8"))
 SURE = [{"id": "Q90", "label": "Paris", "description": "capital and largest city of France"}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chinese_writing import in_traditional
-from theworld.entities.features import features_of
+from theworld.entities.judge import features_of
 from theworld.entities.mention import MentionInText
 from theworld.entities.words import fits_type, is_page, type_named, type_of_head
 

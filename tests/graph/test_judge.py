@@ -13,7 +13,7 @@ from theworld.models.registry import Models
 from theworld.nodes.disambiguate_entities import judge_entities
 from theworld.settings import Settings
 from theworld.state import Context, EntityCandidate, QueryState, RouteDecision
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.testing.fakes import FakeChatModel, FakeEmbedder, FakeTagger
+from theworld.testing import FakeChatModel, FakeEmbedder, FakeTagger
 
 pytestmark = pytest.mark.slow
 

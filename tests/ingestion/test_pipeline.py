@@ -409,7 +409,7 @@ def test_what_is_embedded(title: str, text: str, expected: str) -> None:
 def test_title_is_embedded_with_notes_that_lack_it(world: Ingestor) -> None:
     world.write("a.md", "# Zanzibar\n\nText without the name.")
     world()
-    query = world.models.embedder_for("en").embed_query("zanzibar").vector
+    query = world.models.embedders["en"].embed_query("zanzibar").vector
     world.write("b.md", "# Other\n\nText without the name.")
     world()
     hits = world.store.dense.search("fake-en", query, tenant="default", filters={}, limit=2).hits

@@ -45,7 +45,7 @@ def test_chains_are_linked_typed_and_found(folder: Path, store: KnowledgeStore, 
     assert named["zh/mo-yan.md#0"]["高密"].titled
 
     for language, question, expected in QUERIES:
-        embedder = models.embedder_for(language)
+        embedder = models.embedders[language]
         vector = embedder.embed_query(question).vector
         hits = store.dense.search(embedder.name, vector, tenant="default", filters={}, limit=1).hits
         assert hits[0].note_id.startswith(expected)

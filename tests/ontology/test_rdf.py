@@ -12,8 +12,7 @@ from theworld.errors import OntologyError
 from theworld.ontology import Labels, Lookup, Ontology, Words
 from theworld.ontology.files.formats import load_ontology
 from theworld.ontology.files.rdf import read_rdf
-from theworld.ontology.files.rdf_losses import Loss
-from theworld.ontology.files.rdf_writing import to_rdf
+from theworld.ontology.files.rdf_writing import Loss, to_rdf
 
 DATA = Path(__file__).parent / "data"
 TURTLE = """

@@ -180,14 +180,15 @@ def test_an_index_is_of_one_moment_when_the_ontology_is_replaced_while_it_is_rea
     other = parse_ontology("{id: small, classes: [{id: ship, labels: {en: [ship]}}, {id: boat, labels: {en: [boat]}}]}")
     with KnowledgeStore.open(tmp_path / "s", create=True) as store:
         import_ontology(store, SMALL)
-        read_edges = graph_tables._edges
+        read_elements = graph_tables._elements
 
-        def replace_first(*args: Any, **options: Any) -> Any:
+        def then_replace(*args: Any) -> Any:
+            found = read_elements(*args)
             monkeypatch.undo()
             store.ledger.graph.replace("default", list(to_nodes(other)), list(to_edges(other)))
-            return read_edges(*args, **options)
+            return found
 
-        monkeypatch.setattr(graph_tables, "_edges", replace_first)
+        monkeypatch.setattr(graph_tables, "_elements", then_replace)
         indexes = OntologyIndexes(store.ledger.graph)
         first = indexes.of("default")
         assert first is not None

@@ -16,7 +16,7 @@ from theworld import (
     ResolvedReference,
 )
 from theworld.references import model_resolver
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 
 HISTORY = [Message("user", "缓存怎么做？"), Message("assistant", "用Redis")]
 UNMATCHED = "那玩意儿靠谱不"

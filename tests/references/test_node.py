@@ -17,7 +17,7 @@ from theworld.graph.resources import make_resolver
 from theworld.nodes.resolve_references import resolve_references
 from theworld.references import model_resolver
 from theworld.references.assistance import InvalidChoiceError, ask_back, chosen_option
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 
 COMPARED = [Message("user", "Compare MySQL and PostgreSQL"), Message("assistant", "Both are relational.")]
 VERGLEICH = [Message("user", "MySQL和PostgreSQL有什么区别？"), Message("assistant", "前者简单。")]

@@ -18,7 +18,7 @@ from theworld.nodes.resolve_references import resolve_references
 from theworld.retrieval.channel import request_deadline, retrieval_deadline, within_request
 from theworld.settings import AnswerSettings, RetrievalSettings
 from theworld.state import Candidate, QueryInput
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 
 NOTE = Candidate(note_id="p", document_id="p", title="Paris", text="Paris is the capital of France.", end=31)
 COMPARED = [Message("user", "Compare MySQL and PostgreSQL"), Message("assistant", "Both are relational.")]

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from theworld.routing import RememberedHistory
-from theworld.routing import history as history_module
+from theworld.routing import strategies as history_module
 
 
 class Source:

@@ -15,13 +15,12 @@ from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.sql.drafting.file import merge, read_mapping, write_mapping
 from theworld.sql.drafting.inspection import inspect_tables
-from theworld.sql.drafting.model_labels import with_model_labels
 from theworld.sql.drafting.proposing import draft_mapping
 from theworld.sql.examples import look_at
-from theworld.sql.model_statement import describe_schema
+from theworld.sql.model_statement import describe_schema, with_model_labels
 from theworld.sql.plan import UnclearError
 from theworld.state import Context
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing import FakeChatModel
 from theworld.text import detect_language
 
 DATA = Path(__file__).parent / "data"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import TypeVar
 
 import pytest
 
@@ -14,11 +15,17 @@ from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import ServerSettings
 from theworld.stores.engine_access import CircuitBreaker, TimeoutGuard
 
+T = TypeVar("T")
 PATIENT_S = 30.0
 
 
 def failing() -> None:
     raise EngineUnavailableError("it is down", where="far")
+
+
+def guarded(breaker: CircuitBreaker, work: Callable[[], T]) -> T:
+    with breaker.guard():
+        return work()
 
 
 def until_closed(breaker: CircuitBreaker) -> None:
@@ -39,7 +46,7 @@ def opened(failures: int, probe_s: float, looks: Iterator[bool], seen: list[floa
     breaker = CircuitBreaker("far", ServerSettings(failures=failures, probe_s=probe_s), probe)
     for _ in range(failures):
         with pytest.raises(EngineUnavailableError, match="it is down"):
-            breaker.call(failing)
+            guarded(breaker, failing)
     return breaker
 
 
@@ -48,10 +55,10 @@ def test_it_refuses_until_the_server_answers_which_it_finds_out_soon() -> None:
     with closing(opened(3, 60.0, iter([False, False, True]), seen)) as breaker:
         begun = time.monotonic()
         with pytest.raises(EngineUnavailableError, match=r"failed 3 times in a row .* it is down"):
-            breaker.call(lambda: None)
+            guarded(breaker, lambda: None)
         until_closed(breaker)
         assert time.monotonic() - begun < 60.0 / 4
-        assert breaker.call(lambda: 5) == 5
+        assert guarded(breaker, lambda: 5) == 5
     assert seen[2] - seen[1] > seen[1] - seen[0] - 0.05  # each pause is longer than the one before
 
 
@@ -71,10 +78,10 @@ def test_a_request_refused_is_no_failure_and_a_success_forgets_those_before() ->
     with closing(breaker):
         for work in (failing, refused, lambda: None, failing):
             try:
-                breaker.call(work)
+                guarded(breaker, work)
             except StoreError:
                 assert breaker.reason is None
-        assert breaker.call(lambda: 1) == 1
+        assert guarded(breaker, lambda: 1) == 1
 
 
 def test_a_late_answer_is_named_then_costs_nothing_then_is_over():

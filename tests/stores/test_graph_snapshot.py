@@ -20,7 +20,7 @@ from theworld.errors import StoreError
 from theworld.stores import array_folder, opening
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded
-from theworld.stores.graph.columns import Columns, NoteFacts, joined, note_facts
+from theworld.stores.graph.columns import Columns, Lists, NoteFacts, joined, note_facts
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import NoteChange
 from theworld.testing.conformance.documents import TENANT, feed, gone, put
@@ -91,7 +91,8 @@ def told(columns: Columns, parameters: RankingParameters) -> dict[str, object]:
 
 def facts_of(columns: Columns, note: int) -> NoteFacts:
     def named(name: str) -> tuple[tuple[str, str], ...]:
-        keys, texts = columns.lists(name, "keys")[note], columns.lists(name, "texts")[note]
+        of = columns.arrays
+        keys, texts = (Lists(of[f"{name}.starts"], of[f"{name}.{one}"])[note] for one in ("keys", "texts"))
         return tuple((columns.keys[key], columns.texts[text]) for key, text in zip(keys, texts, strict=True))
 
     return NoteFacts(

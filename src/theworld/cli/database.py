@@ -69,7 +69,7 @@ def _with_proposals(drafted: MappingFile) -> MappingFile:
     from theworld.errors import ModelError
     from theworld.models.chat import OpenAIChatModel
     from theworld.settings import Settings
-    from theworld.sql.drafting.model_labels import with_model_labels
+    from theworld.sql.model_statement import with_model_labels
 
     settings = Settings.load().model
     if settings.name is None:

@@ -119,7 +119,7 @@ def ingest_paths(
     models, is_new = models or load_models(settings), not settings.store.exists()
     with open_store(settings, create=True) as store, progress_bars(out) as progress:
         if not options.get("reembed"):
-            store.check_embedders({language: models.space_of(language) for language in models.embedders})
+            store.check_embedders({language: models.embedders[language].name for language in models.embedders})
         try:
             report = ingest(paths, store, models, settings, progress=ProgressBars(progress), **options)
         except IngestInterrupted as stop:

@@ -26,7 +26,7 @@ from theworld.errors import OntologyError
 
 if TYPE_CHECKING:
     from theworld.ontology import Ontology
-    from theworld.ontology.files.rdf_losses import Loss
+    from theworld.ontology.files.rdf_writing import Loss
     from theworld.stores.ledger.graph_tables import GraphEdgeRecord
 
 ontology_app = typer.Typer(

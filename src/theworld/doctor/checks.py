@@ -161,7 +161,7 @@ def check_embedders(ledger: Ledger, settings: Settings) -> Iterator[Finding]:
     from theworld.models.registry import load_models
 
     models = load_models(settings)
-    names = {language: models.space_of(language) for language in models.embedders}
+    names = {language: models.embedders[language].name for language in models.embedders}
     for language, space in names.items():
         other = ledger.other_spaces(language, space)
         if other:

@@ -5,8 +5,7 @@ from theworld.entities.identity import entry_of, same_names
 from theworld.entities.judge import DeterministicJudge
 from theworld.entities.judging import EntityJudge
 from theworld.entities.knowledge import EntityKnowledge, SnapshotKnowledge, make_knowledge, open_knowledge
-from theworld.entities.model_judge import ModelJudge
-from theworld.entities.replies import fallback_zero_candidates, parse_llm_output
+from theworld.entities.model_judge import ModelJudge, fallback_zero_candidates, parse_llm_output
 from theworld.entities.schema import CandidateLimits, InvalidMentionError, JudgedEntity, JudgeOutput
 
 __all__ = [

@@ -117,21 +117,15 @@ def judge_mentions(
                 | ({"sitelinks": sitelinks[candidate.id]} if candidate.id in sitelinks else {})
                 for candidate in candidates
             ]
-            judging = partial(judge.judge, entity, _context_text(state, name), plain)
+            # The best note about it, else all that mention it: notes about namesakes would speak for the wrong entry.
+            evidence, key = state.evidence[:CONTEXT_NOTES], entity_key(name)
+            about = [note for note in evidence if entity_key(without_qualifier(note.title)) == key]
+            notes = about[:1] or [note for note in evidence if name in note.text] or evidence
+            text = "\n".join([state.query, *(f"{note.title}. {note.text}" for note in notes)])
+            judging = partial(judge.judge, entity, text, plain)
             output = run_within(within, judging, name="judge_entities")
         judgements.append(output.as_judgement())
     return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
-
-
-def _context_text(state: QueryState, name: str) -> str:
-    """Return the question and what the evidence says of a name: the best note about it, else all that mention it.
-
-    Notes about namesakes would speak for the wrong entry.
-    """
-    evidence, key = state.evidence[:CONTEXT_NOTES], entity_key(name)
-    about = [note for note in evidence if entity_key(without_qualifier(note.title)) == key]
-    notes = about[:1] or [note for note in evidence if name in note.text] or evidence
-    return "\n".join([state.query, *(f"{note.title}. {note.text}" for note in notes)])
 
 
 def types_of(mentions: Iterable[Mention]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from theworld.data_files import cache_folder
 from theworld.settings import WikidataSettings
 from theworld.text import entity_key
 from theworld.wikidata import Endpoint, NamedEntry, ReplyCache, Snapshot, WikidataClient, WikidataTransport
+from theworld.wikidata.items import Item, as_candidate
 
 CACHE_FILE = "wikidata.sqlite"
 CACHE_DAYS, CACHE_BYTES = 30, 200 * 2**20
@@ -38,37 +39,29 @@ class SnapshotKnowledge:
 
     def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
         """Return the entities named `label`, those whose main label it is first."""
-        return [self._item(entry, language) for entry in self._by_name.get(entity_key(label), [])[: max(limit, 0)]]
+        items = self._by_name.get(entity_key(label), [])[: max(limit, 0)]
+        found = [as_candidate(item, language, lambda _: {}) for item in items]
+        unknown = {"sitelinks", "key_props_excerpt"}
+        return [{name: value for name, value in one.items() if name not in unknown} for one in found]
 
     def entries_named(self, keys: Sequence[str]) -> dict[str, list[NamedEntry]]:
         """Return key -> every entity with exactly that name (an identity key), labels before aliases."""
-        return {key: [_named(entry) for entry in entries] for key in keys if (entries := self._by_name.get(key))}
+        return {key: [item.entry() for item in items] for key in keys if (items := self._by_name.get(key))}
 
     @cached_property
-    def _by_name(self) -> dict[str, list[Mapping[str, Any]]]:
+    def _by_name(self) -> dict[str, list[Item]]:
         bundled = resources.files("theworld.entities").joinpath("data/entities.json")
-        entries = json.loads(bundled.read_text(encoding="utf-8"))["entities"]
-        labelled = [(name, entry) for entry in entries for name in entry["labels"].values()]
-        aliased = [(name, entry) for entry in entries for name in chain(*entry.get("aliases", {}).values())]
-        found: dict[str, list[Mapping[str, Any]]] = {}
-        for name, entry in labelled + aliased:
+        stored = json.loads(bundled.read_text(encoding="utf-8"))["entities"]
+        texts: Mapping[str, Any] = {"descriptions": {}, "aliases": {}, "facts": {}, "sitelinks": 0}
+        items = [Item(**{**texts, **entry}) for entry in stored]
+        labelled = [(name, item) for item in items for name in item.labels.values()]
+        aliased = [(name, item) for item in items for name in chain(*item.aliases.values())]
+        found: dict[str, list[Item]] = {}
+        for name, item in labelled + aliased:
             known = found.setdefault(entity_key(name), [])
-            if entry not in known:
-                known.append(entry)
+            if item not in known:
+                known.append(item)
         return found
-
-    @staticmethod
-    def _item(entry: Mapping[str, Any], language: str) -> Mapping[str, Any]:
-        aliases = entry.get("aliases", {})
-        other = "en" if language == "zh" else "zh"
-        label = _in_language(entry["labels"], language)
-        names = [*aliases.get(language, ()), *filter(None, [entry["labels"].get(other)]), *aliases.get(other, ())]
-        return {
-            "id": entry["id"],
-            "label": label,
-            "description": _in_language(entry.get("descriptions", {}), language),
-            "aliases": [name for name in dict.fromkeys(names) if name != label],
-        }
 
 
 def make_knowledge(settings: WikidataSettings, *, cached: bool = True) -> EntityKnowledge:
@@ -94,15 +87,6 @@ def open_knowledge(settings: WikidataSettings, *, cached: bool = True) -> Iterat
     finally:
         if isinstance(knowledge, (Snapshot, WikidataClient)):
             knowledge.close()
-
-
-def _named(entry: Mapping[str, Any]) -> NamedEntry:
-    names = chain(entry["labels"].values(), *entry.get("aliases", {}).values())
-    return NamedEntry(entry["id"], tuple(dict.fromkeys(names)), "; ".join(entry.get("descriptions", {}).values()))
-
-
-def _in_language(texts: Mapping[str, str], language: str) -> str | None:
-    return texts.get(language) or texts.get("en") or texts.get("zh")
 
 
 SIDE_BY_SIDE = 4

@@ -68,32 +68,22 @@ def is_team(description: str) -> bool:
 
 
 @cache
-def _types() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((name, _any_word(words)) for name, words in _load("types").items())
-
-
-@cache
-def _heads() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    words = _load("heads")
-    return tuple((name, _any_word([*_load("types").get(name, ()), *words[name]])) for name in words)
-
-
-@cache
-def _pages() -> re.Pattern[str]:
-    return _any_word([word for words in _load("pages").values() for word in words])
-
-
-def _any_word(words: Sequence[str]) -> re.Pattern[str]:
-    latin = "|".join(re.escape(word) for word in words if word.isascii())
-    chinese = "|".join(re.escape(word) for word in words if not word.isascii())
-    kinds = [rf"\b(?:{latin})s?\b" if latin else "", chinese]
-    return re.compile("|".join(filter(None, kinds)), re.IGNORECASE)
+def _patterns(table: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the names of a table and what finds their words; heads of a type are the type's own words too."""
+    found, types = [], _load("types") if table == "heads" else {}
+    for name, own in _load(table).items():
+        words = [*types.get(name, ()), *own]
+        latin = "|".join(re.escape(word) for word in words if word.isascii())
+        chinese = "|".join(re.escape(word) for word in words if not word.isascii())
+        kinds = [rf"\b(?:{latin})s?\b" if latin else "", chinese]
+        found.append((name, re.compile("|".join(filter(None, kinds)), re.IGNORECASE)))
+    return tuple(found)
 
 
 def type_said(text: str) -> str | None:
     """Return the type whose word stands first in a description, None when no type's does."""
     folded = simplified(text)
-    said = [(match.start(), name) for name, words in _types() if (match := words.search(folded))]
+    said = [(match.start(), name) for name, words in _patterns("types") if (match := words.search(folded))]
     return min(said)[1] if said else None
 
 
@@ -104,7 +94,7 @@ def type_of_head(description: str) -> str | None:
     phrase = _PHRASE_ENDS.split(simplified(description), maxsplit=1)[0]
     if not phrase.strip():
         return type_said(description)
-    said = [(match.end(), name) for name, words in _heads() for match in words.finditer(phrase)]
+    said = [(match.end(), name) for name, words in _patterns("heads") for match in words.finditer(phrase)]
     return max(said)[1] if said else None
 
 
@@ -125,4 +115,4 @@ def type_named(hint: str) -> str | None:
 
 def is_page(description: str) -> bool:
     """Return whether a description is of a disambiguation page, a name or a list: nothing a text is about."""
-    return bool(_pages().search(simplified(description)))
+    return any(words.search(simplified(description)) for _, words in _patterns("pages"))

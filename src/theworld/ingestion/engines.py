@@ -11,9 +11,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from theworld.errors import ModelError, TheWorldError
 from theworld.ingestion.child import Child, ChildEndedError
@@ -102,13 +103,13 @@ def model_notes(
     def tag() -> None:
         with watch("tag"):
             for language, places in by_language.items():
-                found = models.tagger_for(language).tag([without_marks(notes[place].text) for place in places])
+                found = models.taggers[language].tag([without_marks(notes[place].text) for place in places])
                 for place, some in zip(places, found, strict=True):
                     mentions[place] = as_written(notes[place].text, some)
 
     def embed() -> None:
         for language, places in by_language.items():
-            embedder = models.embedder_for(language)
+            embedder = models.embedders[language]
             # Notes of similar length lie side by side, for embedders that pad their batches.
             ordered = sorted(places, key=lambda place: len(notes[place].text))
             for first in range(0, len(ordered), EMBED_NOTES):
@@ -242,7 +243,7 @@ def _modelling(load: Callable[[], Models]) -> Callable[[Sequence[NoteText]], tup
     return answer
 
 
-class WorkerPool:
+class WorkerPool(AbstractContextManager["WorkerPool"]):
     """Hands notes to processes, a chunk at a time; the processes start with the first chunks."""
 
     def __init__(self, load: Callable[[], Models], processes: int, watch: Stopwatch) -> None:
@@ -297,9 +298,6 @@ class WorkerPool:
         self._watch.add(seconds)
         made: list[Outcome] = outcomes
         return made
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         """End the processes: at once after an error or a second Ctrl-C."""

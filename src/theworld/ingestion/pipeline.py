@@ -204,7 +204,7 @@ class _Run:
         known = store.document_hashes(tenant)
 
         def names(language: Language) -> tuple[str, str]:
-            return models.embedder_for(language).name, models.tagger_for(language).name
+            return models.embedders[language].name, models.taggers[language].name
 
         self.plan = Plan(settings.notes, names, known, stop_on_error, reembed)
         self._sources = Sources()
@@ -226,7 +226,7 @@ class _Run:
         changed = self.plan.changed
         if not self._reembed:
             languages = sorted({span.language for document in changed for span in document.spans})
-            self._store.check_embedders({one: self._models.embedder_for(one).name for one in languages})
+            self._store.check_embedders({one: self._models.embedders[one].name for one in languages})
         with self.watch("link"):
             with self._interruption.at_once():
                 change = name_change(self._store, self._tenant, changed, gone)

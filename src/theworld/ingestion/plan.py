@@ -117,20 +117,18 @@ class Plan:
             return
         self._owners[identity] = source
         spans = tuple(notes)
-        digest, known = self._hash(document, source, spans), self.known.get(identity)
+        languages = sorted({span.language for span in spans})
+        models = [name for language in languages for name in self.model_names(language)]
+        plain = json.dumps([document.aliases, document.metadata], ensure_ascii=False, sort_keys=True)
+        limits = self.limits.model_dump_json()
+        digest = f"{PROCESSING}:{content_hash(source, document.title, document.text, plain, limits, *models)}"
+        known = self.known.get(identity)
         if known == digest and not self.remake:
             self.unchanged += 1
             return
         self.changed.append(PlannedDocument(identity, source, document, spans, digest))
         if known is not None and not known.startswith(f"{PROCESSING}:"):
             self.remade.add(identity)
-
-    def _hash(self, document: SourceDocument, source: str, spans: Iterable[NoteSpan]) -> str:
-        languages = sorted({span.language for span in spans})
-        models = [name for language in languages for name in self.model_names(language)]
-        plain = json.dumps([document.aliases, document.metadata], ensure_ascii=False, sort_keys=True)
-        limits = self.limits.model_dump_json()
-        return f"{PROCESSING}:{content_hash(source, document.title, document.text, plain, limits, *models)}"
 
     def _fail(self, failure: FailedSource) -> None:
         if self.stop_on_error:

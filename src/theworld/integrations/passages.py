@@ -7,7 +7,7 @@ language model is called. Routing never keeps a question from being searched: wh
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -55,7 +55,7 @@ class Passage:
         return cls(candidate.note_id, text, candidate.final_score, metadata)
 
 
-class PassageSearch:
+class PassageSearch(AbstractContextManager["PassageSearch"]):
     """Finds passages over a compiled graph, or over a store by its folder, which is opened with the first question.
 
     Thread-safe. Close it, or use it as a context manager, where it opened the store itself.
@@ -104,9 +104,6 @@ class PassageSearch:
         with self._opening:
             self._graph = None
             self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()

@@ -87,14 +87,10 @@ class OpenAIChatModel:
     """
 
     def __init__(self, settings: ModelSettings, *, retries: int = RETRIES) -> None:
-        self._settings = settings
+        self._settings, self.name = settings, settings.name or ""
+        """Model name, as it is reported."""
         self._endpoint = Endpoint(settings.base_url, settings.api_key, timeout_s=settings.timeout_s, retries=retries)
         self._refused: frozenset[str] = frozenset()
-
-    @property
-    def name(self) -> str:
-        """Model name, as it is reported."""
-        return self._settings.name or ""
 
     def warm(self) -> None:
         """Load what a call needs, so that the first one does not spend its time limit on it."""

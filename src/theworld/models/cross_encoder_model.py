@@ -13,9 +13,9 @@ import numpy as np
 
 from theworld.errors import ModelError, SettingsError
 from theworld.models.embedders import load_fastembed
-from theworld.models.lazy import Lazy
 from theworld.models.onnx_encoder import OnnxModel, encodable, encoder_files, read_folder_settings
 from theworld.models.protocols import FloatArray
+from theworld.single_flight import Lazy
 
 CROSS_ENCODER_CHOICES = "onnx:DIR | fastembed:NAME | fastembed:NAME=DIR"
 _CHARACTERS_PER_TOKEN = 32
@@ -41,16 +41,13 @@ class OnnxCrossEncoder:
     """
 
     def __init__(self, folder: Path, threads: int = 0) -> None:
-        self._folder = folder.expanduser()
-        self._settings = read_folder_settings(self._folder)
-        self._files = encoder_files(self._folder, self._settings)
+        folder = folder.expanduser()
+        self.name = f"onnx-{folder.resolve().name}"
+        """The folder's name."""
+        self._settings = read_folder_settings(folder)
+        self._files = encoder_files(folder, self._settings)
         self._threads = threads or os.cpu_count() or 1
         self._model = Lazy(lambda: OnnxModel(self._files))
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return f"onnx-{self._folder.resolve().name}"
 
     def logits(self, query: str, texts: Sequence[str]) -> FloatArray:
         """Return one raw score a text, shape (len(texts),)."""
@@ -78,17 +75,13 @@ class FastembedCrossEncoder:
     """A fastembed TextCrossEncoder: a name of its list, or `NAME=DIR` for that model's files without a download."""
 
     def __init__(self, model: str, threads: int = 0) -> None:
-        self._model = model.partition("=")[0]
+        self.name = f"fastembed-{model.partition('=')[0]}"
+        """Fastembed's name of the model."""
         self._lock = threading.Lock()
         instead = "or choose rerank.kind evidence-set, which needs no download."
         about = {"instead": instead, "what": "the cross-encoder ", "where": "rerank.model"}
         engine = "fastembed.rerank.cross_encoder", "TextCrossEncoder"
         self._engine = Lazy(lambda: load_fastembed(*engine, model, threads, **about))
-
-    @property
-    def name(self) -> str:
-        """Fastembed's name of the model."""
-        return f"fastembed-{self._model}"
 
     def logits(self, query: str, texts: Sequence[str]) -> FloatArray:
         """Return one raw score a text, shape (len(texts),); one pair per run, so that padding changes nothing."""

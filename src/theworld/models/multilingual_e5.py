@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.checksums import check_weights
+from theworld.checksums import check_weights, package_file, weights_id
 from theworld.errors import ModelError
-from theworld.models.lazy import package_file, weights_id
 from theworld.models.onnx_encoder import LocalEmbedder, encodable, new_session, token_vectors, unit
 from theworld.models.protocols import Embedded, FloatArray
 
@@ -125,7 +124,10 @@ class E5Encoder:
         """Return the mean of all hidden states (384,), the pieces of the text's words (n,), their states (n, 384)."""
         found = self._tokenizer.cut(prefix + encodable(text[:MAX_CHARACTERS]))[: Shape.tokens - 2]
         ids = np.array([self._first, *(piece for piece, _ in found), self._last], np.int64)
-        embedded = _unpacked(self._words[ids]) + self._places[: len(ids)]
+        blocks = self._words[ids]  # packed, (n, blocks, 18), and then as numbers, (n, 32 * blocks)
+        scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2").astype(np.float32)
+        halves = np.concatenate([blocks[:, :, 2:] & 15, blocks[:, :, 2:] >> 4], axis=2)
+        embedded = ((halves.astype(np.float32) - 8.0) * scales).reshape(len(blocks), -1) + self._places[: len(ids)]
         hidden = self._session.run(["hidden"], {"embedded": embedded[None]})[0][0]
         # The prefix is none of the text's words, and punctuation has no token vector (see OnnxEncoder).
         said = [start >= len(prefix) and self._is_word(one) for one, start in found]
@@ -252,13 +254,6 @@ def _powers(base: int, count: int) -> NDArray[np.uint64]:
 def _sums(letters: NDArray[np.uint8], powers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the hashes of all beginnings of some bytes, shape (bytes + 1,)."""
     return np.concatenate([np.zeros(1, np.uint64), np.cumsum((letters.astype(np.uint64) + np.uint64(1)) * powers)])
-
-
-def _unpacked(blocks: NDArray[np.uint8]) -> FloatArray:
-    """Return rows of packed weights, (n, blocks, 18), as numbers, float32 (n, 32 * blocks)."""
-    scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2").astype(np.float32)
-    halves = np.concatenate([blocks[:, :, 2:] & 15, blocks[:, :, 2:] >> 4], axis=2)
-    return ((halves.astype(np.float32) - 8.0) * scales).reshape(len(blocks), -1)
 
 
 def _session(content: PackedWeights) -> Any:

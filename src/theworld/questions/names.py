@@ -19,7 +19,9 @@ LONGEST_NAME_WORDS = 8
 LONGEST_NAME_CJK = 12
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’.\-&][^\W_{CJK_RANGES}]+)*")
 _CJK_RUN = re.compile(rf"[{CJK_RANGES}·•‧・]{{2,}}")
-_QUOTED = re.compile(r"[《「『“\"]([^《》「」『』“”\"]{2,60})[》」』”\"]")
+QUOTED = re.compile(r"[《「『“\"]([^《》「」『』“”\"]{2,500})[》」』”\"]")
+_LONGEST_QUOTED = 60
+"""Characters of a name in quotation marks; what is longer is quoted, and no name."""
 _SHORT = r"(?:(?:[A-Z]\.)+|[A-Z][a-z]{1,2}\.)(?=\s)"  # initials, "St.": a stop that ends no sentence
 _REST = r"[\w'’-]*(?:\.[\w'’-]+)*"
 _NO_NAME = r"(?!I['’][a-z])"  # "I'd", which a sentence may hold anywhere
@@ -66,7 +68,8 @@ def _chinese(text: str) -> Iterator[Place]:
 
 def quoted_names(text: str) -> Iterator[tuple[Place, str]]:
     """Yield what stands between quotation marks, with its place."""
-    yield from ((match.span(1), match.group(1)) for match in _QUOTED.finditer(text))
+    quoted = ((match.span(1), match.group(1)) for match in QUOTED.finditer(text))
+    yield from ((place, name) for place, name in quoted if len(name) <= _LONGEST_QUOTED)
 
 
 def capitalised_names(text: str) -> Iterator[tuple[Place, str]]:

@@ -1,8 +1,16 @@
 """Which way a question goes: its features, strategies that choose a path, and what a path means for the channels."""
 
 from theworld.routing.features import DatabaseReader, DatabaseView, Features, features_of
-from theworld.routing.history import RememberedHistory, RouteHistory
-from theworld.routing.strategies import OFF, Choice, Rules, Strategy, route, with_history
+from theworld.routing.strategies import (
+    OFF,
+    Choice,
+    RememberedHistory,
+    RouteHistory,
+    Rules,
+    Strategy,
+    route,
+    with_history,
+)
 
 __all__ = [
     "OFF",

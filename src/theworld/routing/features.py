@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 from theworld.data_files import load_table
 from theworld.questions import read_question
-from theworld.questions.names import IDENTIFIER
+from theworld.questions.names import IDENTIFIER, QUOTED
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.text import Language, cjk_share
@@ -86,7 +86,6 @@ def signals() -> dict[str, re.Pattern[str]]:
 
 
 # Every repetition has a bound: a question of 20,000 characters is looked at from each of its places.
-_QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,500}[\"”」』》]")
 _CODE = re.compile(
     r"(?<![A-Za-z0-9])(?:[A-Za-z]{1,40}(?:[-_/.][A-Za-z0-9]{1,40}){0,8}[-_ ]?\d[A-Za-z0-9_./-]{0,200}"
     r"|\d{1,40}(?:[-./]\d{1,40}){2,20})(?![A-Za-z0-9])"
@@ -117,7 +116,7 @@ def features_of(
     found = {kind: tuple(m.group() for m in signals()[kind].finditer(question.folded)) for kind in SIGNAL_KINDS}
     query, plain = question.text, question.simplified
     rest = plain
-    for literal in (_QUOTED, IDENTIFIER, _CODE):
+    for literal in (QUOTED, IDENTIFIER, _CODE):
         rest = literal.sub("", rest)
     left = len(re.findall(r"\w", _LITERAL_ASK.sub("", rest)))
     beside, chat = signals()["smalltalk"].subn(" ", question.folded)
@@ -129,7 +128,7 @@ def features_of(
         signals=found,
         smalltalk=short and chat > 0 and not _LETTERS.search(signals()["beside_smalltalk"].sub(" ", beside)),
         literal=0.0 if rest == plain else 1.0 - min(1.0, left / len("".join(query.split()))),
-        quoted=bool(_QUOTED.search(query)),
+        quoted=bool(QUOTED.search(query)),
         named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or mixed,
         database=view,
         ontology=ontology and context.ontology is not False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from theworld.questions import read_question
 from theworld.routing.features import DatabaseReader
@@ -38,16 +39,10 @@ def join_parts(parts: Sequence[str], states: Sequence[QueryState]) -> Update:
     Without any answered part there is no result; beside an answered one, a part says what kept it from an answer.
     """
     answers = [state.result or Answer() for state in states]
-    update: Update = {
-        "candidates": _distinct([c for state in states for c in state.candidates]),
-        "evidence": _distinct([c for state in states for c in state.evidence]),
-        "paths": [path for state in states for path in state.paths],
-        "tables": [table for state in states for table in state.tables],
-        "judgements": [judgement for state in states for judgement in state.judgements],
-        "stages": [stage for state in states for stage in state.stages],
-        "degradations": [degradation for state in states for degradation in state.degradations],
-        "result": None,
-    }
+    together = ("candidates", "evidence", "paths", "tables", "judgements", "stages", "degradations")
+    found: Any = {name: [one for state in states for one in getattr(state, name)] for name in together}
+    found |= {name: _distinct(found[name]) for name in ("candidates", "evidence")} | {"result": None}
+    update: Update = found
     if all(answer.kind == "none" for answer in answers):
         return update
     texts, citations = [], list[Citation]()

@@ -6,9 +6,9 @@ Nested names use two underscores: `THEWORLD_RETRIEVAL__DEADLINE_MS=800`. An empt
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import AfterValidator, Field, PrivateAttr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from theworld.settings.sections import (
@@ -88,7 +88,9 @@ class Settings(BaseSettings):
         frozen=True,
     )
 
-    store: Path = Field(default=Path("theworld.store"), description="Folder of the store")
+    store: Annotated[Path, AfterValidator(Path.expanduser)] = Field(
+        default=Path("theworld.store"), description="Folder of the store"
+    )
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     tagger: TaggerSettings = Field(default_factory=TaggerSettings)
     notes: NoteSettings = Field(default_factory=NoteSettings)
@@ -109,11 +111,6 @@ class Settings(BaseSettings):
     service: ServiceSettings = Field(default_factory=ServiceSettings)
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
-
-    @field_validator("store")
-    @classmethod
-    def _without_tilde(cls, store: Path) -> Path:
-        return store.expanduser()
 
     @property
     def ledger_server(self) -> LedgerSettings:

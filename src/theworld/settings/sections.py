@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 from pydantic.fields import FieldInfo
+
+UserPath = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser())]
+"""A path that may begin with `~`, or none."""
 
 
 class Section(BaseModel):
@@ -206,18 +209,13 @@ class ModelSettings(Section):
 class WikidataSettings(Section):
     """Where entities are looked up: the bundled snapshot, a snapshot of your own, or (only if asked) the service."""
 
-    snapshot: Path | None = Field(default=None, description="File made by `theworld wikidata build`; none: bundled")
+    snapshot: UserPath = Field(default=None, description="File made by `theworld wikidata build`; none: bundled")
     online: bool = Field(default=False, description="Ask the Wikidata service; false makes no network call")
     contact: str | None = Field(default=None, description="Your mail address or page, which the service asks for")
     api: str = Field(default="https://www.wikidata.org/w/api.php", description="Endpoint of the service")
     timeout_s: float = Field(default=10.0, gt=0, le=600, description="Longest wait for all names of a question")
-    cache: Path | None = Field(default=None, description="Folder of the replies; none: the user's cache folder")
+    cache: UserPath = Field(default=None, description="Folder of the replies; none: the user's cache folder")
     ask_model: bool = Field(default=False, description="Ask a configured language model which entry a close call means")
-
-    @field_validator("snapshot", "cache")
-    @classmethod
-    def _without_tilde(cls, path: Path | None) -> Path | None:
-        return path.expanduser() if path else None
 
 
 class ServiceSettings(Section):

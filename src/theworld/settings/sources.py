@@ -214,7 +214,10 @@ def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> 
     given = [origin for layer in layers for name, origin in layer.items() if f"{name}.".startswith(f"{setting}.")]
     where = (given[0].where if given else "") or f"argument {setting}"
     if problem["type"] == "extra_forbidden":
-        told = _remedy(setting) or _nearest(setting, list(known))
+        told = _nearest(setting, list(known))
+        if setting in REMOVED:
+            told = "Its value is fixed since version 0.2; remove it."
+            told = f"Use {_MOVED[setting]} instead." if setting in _MOVED else told
         return SettingsError(f"{setting} is no setting.", where=where, remedy=told)
     field = known.get(setting)
     if field is None:
@@ -254,10 +257,3 @@ _MOVED = {
 _CONSTANTS = {f"{engine}.{name}" for engine in _ENGINES for name in ("failures", "probe_s")} | set(_FIXED.split())
 REMOVED = frozenset({*_MOVED, *_CONSTANTS})
 """Settings that version 0.1 had: a file that still has one is answered with what takes its place."""
-
-
-def _remedy(setting: str) -> str | None:
-    """Return what to do about a setting of an earlier version; None for what never was one."""
-    if setting in _MOVED:
-        return f"Use {_MOVED[setting]} instead."
-    return "Its value is fixed since version 0.2; remove it." if setting in _CONSTANTS else None

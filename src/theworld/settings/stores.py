@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from theworld.settings.sections import Section
+from theworld.settings.sections import Section, UserPath
 
 
 class ServersSettings(Section):
@@ -155,18 +155,13 @@ class DatabaseSettings(Section):
     """A database whose rows are asked with SQL; without an address there is no SQL path."""
 
     url: SecretStr | None = Field(default=None, description="sqlite:///FILE or postgresql://USER@HOST/DATABASE")
-    ontology: Path | None = Field(default=None, description="Mapping file, or ontology with tables (docs/sql.md)")
+    ontology: UserPath = Field(default=None, description="Mapping file, or ontology with tables (docs/sql.md)")
     timezone: str = Field(default="UTC", description="Zone that days and months are meant in, such as Asia/Shanghai")
     max_rows: int = Field(default=500, ge=1, le=100_000, description="Most rows of one result")
     timeout_ms: int = Field(default=800, ge=1, le=600_000, description="Longest time of one statement")
     model_sql: bool = Field(
         default=False, description="Let a configured language model write SQL for questions the rules do not read"
     )
-
-    @field_validator("ontology")
-    @classmethod
-    def _without_tilde(cls, path: Path | None) -> Path | None:
-        return path.expanduser() if path else None
 
     @field_validator("timezone")
     @classmethod

@@ -62,7 +62,9 @@ class Database:
         """The statements kept for questions, by question."""
         self.zone: tzinfo = UTC if settings.timezone == "UTC" else ZoneInfo(settings.timezone)
         self._labels = list(label_meanings(self.mapping))
-        self.lexicon = lru_cache(maxsize=TENANTS_KEPT)(self._read_lexicon)
+        self.lexicon = lru_cache(maxsize=TENANTS_KEPT)(
+            lambda tenant: Lexicon(chain(cue_meanings(), self._labels, self._names(tenant), self._values(tenant)))
+        )
         """The words of a tenant: labels, cues, and the names in its rows, read once."""
 
     @classmethod
@@ -225,9 +227,6 @@ class Database:
         for mark in list(tree.find_all(exp.Placeholder)):
             mark.replace(exp.convert(table.parameters[mark.name]))
         return tree.sql(dialect=self.engine.dialect)
-
-    def _read_lexicon(self, tenant: str) -> Lexicon:
-        return Lexicon(chain(cue_meanings(), self._labels, self._names(tenant), self._values(tenant)))
 
     def refresh(self) -> None:
         """Forget the names of rows; they are read again with the next question."""

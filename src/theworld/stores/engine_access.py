@@ -160,11 +160,6 @@ class CircuitBreaker:
         """Why the server is left alone; None while it is asked."""
         self._closed = threading.Event()
 
-    def call(self, work: Callable[[], T]) -> T:
-        """Return what `work` returns, under `guard`."""
-        with self.guard():
-            return work()
-
     @contextmanager
     def guard(self) -> Iterator[None]:
         """Let the block run; EngineUnavailableError at once while the server is left alone.

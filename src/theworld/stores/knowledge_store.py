@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -26,7 +26,7 @@ from theworld.stores.records import DocumentRecord, StoredNote
 T = TypeVar("T")
 
 
-class KnowledgeStore:
+class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     """The ledger of one folder and its three projections, each embedded in the folder or on a server.
 
     One writer and any number of readers, also in other processes; thread-safe. What was put is found by searches after
@@ -263,9 +263,6 @@ class KnowledgeStore:
         if self._feeding is not None:
             self._feeding.join()
         self._opened.release()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is None:

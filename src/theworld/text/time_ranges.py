@@ -395,14 +395,11 @@ def _bound(item: TimeRange, folded: str, tomorrow: datetime) -> TimeRange:
     for kind, before, after in _BOUNDS:
         word = after.match(folded, end) or before.search(folded, 0, begin)
         if word:
-            return _turned(item, tomorrow, kind, (min(begin, word.start()), max(end, word.end())))
+            place = (min(begin, word.start()), max(end, word.end()))
+            if kind == "since" and item.start is not None and item.start < tomorrow:
+                return TimeRange(item.start, tomorrow, "day", (tomorrow - item.start).days, place)
+            if kind in {"before", "until"}:
+                return replace(item, start=None, end=item.start if kind == "before" else item.end, place=place)
+            return replace(item, start=item.end, end=None, place=place)
     opening = _OPENING.search(folded, 0, begin)
     return replace(item, place=(opening.start(), end)) if opening else item
-
-
-def _turned(item: TimeRange, tomorrow: datetime, kind: str, place: tuple[int, int]) -> TimeRange:
-    if kind == "since" and item.start is not None and item.start < tomorrow:
-        return TimeRange(item.start, tomorrow, "day", (tomorrow - item.start).days, place)
-    if kind in {"before", "until"}:
-        return replace(item, start=None, end=item.start if kind == "before" else item.end, place=place)
-    return replace(item, start=item.end, end=None, place=place)

@@ -13,10 +13,10 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from theworld.errors import WikidataUnavailableError
 from theworld.wikidata.items import CODES, KNOWN_TYPE, QID, Item, as_candidate, key_properties, read_item
@@ -30,14 +30,11 @@ SEARCHED: Mapping[str, tuple[str, ...]] = {"zh": ("zh", "en"), "en": ("en", "mul
 """Our language -> languages the names are searched in, until one finds something."""
 
 
-class WikidataClient:
+class WikidataClient(AbstractContextManager["WikidataClient"]):
     """Looks names up; safe to share between threads. Use it as a context, or close it."""
 
     def __init__(self, transport: WikidataTransport, cache: ReplyCache | None = None) -> None:
         self._transport, self._cache = transport, cache
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()

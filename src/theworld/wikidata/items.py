@@ -58,6 +58,10 @@ class Item:
         for names in self.aliases.values():
             yield from names
 
+    def entry(self) -> NamedEntry:
+        """Return everything it is called, and its descriptions."""
+        return NamedEntry(self.id, tuple(dict.fromkeys(self.names())), "; ".join(self.descriptions.values()))
+
     def values(self) -> list[str]:
         """Return the QIDs its facts name, each once, in order."""
         return list(dict.fromkeys(value for values in self.facts.values() for value in values if QID.fullmatch(value)))

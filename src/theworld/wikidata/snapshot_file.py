@@ -14,8 +14,9 @@ import math
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from theworld.errors import StoreError, StoreVersionError
 from theworld.text import entity_key, tokens
@@ -137,7 +138,7 @@ def _open(path: Path) -> sqlite3.Connection:
     return connection
 
 
-class Snapshot:
+class Snapshot(AbstractContextManager["Snapshot"]):
     """An open snapshot; safe to share between threads. Use it as a context, or close it."""
 
     def __init__(self, path: Path) -> None:
@@ -145,9 +146,6 @@ class Snapshot:
         self._connection = _open(path)
         self._lock = threading.Lock()
         self._labels: dict[tuple[str, str], str] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()
@@ -188,9 +186,7 @@ class Snapshot:
         asked = [key for key in dict.fromkeys(keys) if key.isprintable()][:MAX_KEYS]
         statement = _NAMED.format(marks=", ".join("?" * len(asked)))
         for key, *row in self._rows(statement, (*asked, MAX_NAMED)) if asked else ():
-            item = self._decode(*row)
-            description = "; ".join(item.descriptions.values())
-            found.setdefault(key, {})[row[0]] = NamedEntry(item.id, tuple(dict.fromkeys(item.names())), description)
+            found.setdefault(key, {})[row[0]] = self._decode(*row).entry()
         return {key: list(entries.values()) for key, entries in found.items()}
 
     def _matches(self, name: str, limit: int) -> Iterator[Item]:

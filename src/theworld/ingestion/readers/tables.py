@@ -88,13 +88,11 @@ def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> st
     if not filled:
         return ""
     width = max(map(len, filled))
-    lines = [table_row([*row, *[""] * (width - len(row))]) for row in [*([] if header else [list[str]()]), *filled]]
+    lines = []
+    for row in [*([] if header else [list[str]()]), *filled]:
+        cells = (" ".join(cell.split()).replace("|", "\\|") for cell in (*row, *[""] * (width - len(row))))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]])
-
-
-def table_row(cells: Iterable[str]) -> str:
-    """Return one row of a Markdown table."""
-    return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def html_table(table: Tag) -> str:

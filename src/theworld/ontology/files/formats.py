@@ -14,7 +14,7 @@ from theworld.ontology.files.reading import ENDINGS, Format, read_ontology
 from theworld.ontology.model import Ontology
 
 if TYPE_CHECKING:
-    from theworld.ontology.files.rdf_losses import Loss
+    from theworld.ontology.files.rdf_writing import Loss
 
 
 def load_ontology(file: Path, *, terms: Path | None = None, losses: list[Loss] | None = None) -> Ontology:

@@ -15,7 +15,7 @@ besides; a file of concepts alone is a hierarchy of classes. Domains and ranges 
 restrictions (`owl:onProperty`) where a property has none. `rdfs:label`, `skos:prefLabel` and `skos:altLabel` become
 labels and synonyms by their language, where `zh-Hans` counts as `zh` and no language as English or Chinese by its
 script. Which predicates tell units and keys, and which classes are capabilities, `Terms` says. What was not used is
-told (`rdf_losses`).
+told (`rdf_writing`).
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from rdflib import OWL, RDF, RDFS, SKOS, XSD, Graph, Literal, Namespace, Node, URIRef
+from rdflib import OWL, RDF, RDFS, SKOS, XSD, Graph, Literal, Node, URIRef
 
 from theworld.errors import OntologyError
-from theworld.ontology.files.rdf_losses import PROPERTIES, Loss, find_losses, is_builtin, language_of
+from theworld.ontology.files.rdf_writing import PROPERTIES, TW, Loss, find_losses, is_builtin, language_of
 from theworld.ontology.files.reading import ENDINGS, check_ontology, text_of
 from theworld.ontology.lookup import reached
 from theworld.ontology.model import Ontology
 from theworld.text import detect_language
 
-TW = Namespace("urn:theworld:ontology#")
 _CLASSES = (OWL.Class, RDFS.Class, SKOS.Concept)
 _TYPES = {XSD.string: "string", XSD.date: "date", XSD.dateTime: "date", XSD.boolean: "boolean"}
 _TYPES |= dict.fromkeys((XSD.integer, XSD.int, XSD.long, XSD.nonNegativeInteger), "integer")

@@ -115,9 +115,6 @@ class RequestWriter:
             finally:
                 self._awaited -= 1
 
-    def _hurried(self) -> bool:
-        return self._closing or self._awaited > 0 or len(self._queue) >= self._full
-
     def _work(self) -> None:
         while True:
             with self._wake:
@@ -126,7 +123,10 @@ class RequestWriter:
                 self._wake.wait_for(lambda: self._queue or self._closing, PRUNE_S)
                 end = time.monotonic() + LONGEST_DELAY_S  # requests go first, for a while
                 while self._queue and time.monotonic() < end:
-                    if self._wake.wait_for(self._hurried, LINGER_S) or not self._busy():
+                    hurried = self._wake.wait_for(
+                        lambda: self._closing or self._awaited or len(self._queue) >= self._full, LINGER_S
+                    )
+                    if hurried or not self._busy():
                         break
                 batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
                 self._idle = not batch
@@ -158,24 +158,20 @@ class RequestWriter:
         except StoreError as error:
             log.warning("requests could not be put on record: %s", error)
             if not self._journal.accepts():
-                self._give_back(batch, closing=closing)
+                with self._wake:  # back in front, as far as there is room, and a pause
+                    room = 0 if closing else max(0, self._capacity - len(self._queue))
+                    kept = batch[max(0, len(batch) - room) :]
+                    if len(kept) < len(batch):
+                        self._forget(batch[: len(batch) - len(kept)])
+                        self._dropped(len(batch) - len(kept), "the ledger does not take the request log")
+                    self._queue.extendleft(reversed(kept))
+                    self._wake.wait_for(lambda: self._closing, RETRY_S)
             elif len(batch) > 1:  # the ledger is well: some record is not, and must not keep the others out for ever
                 for asked in batch:
                     self._write([asked], closing=closing)
             else:
                 self._forget(batch)
                 self._dropped(1, "a request cannot be put on record")
-
-    def _give_back(self, batch: list[FinishedRequest], *, closing: bool) -> None:
-        """Put a refused batch back in front, as far as there is room, and wait a little."""
-        with self._wake:
-            room = 0 if closing else max(0, self._capacity - len(self._queue))
-            kept = batch[max(0, len(batch) - room) :]
-            if len(kept) < len(batch):
-                self._forget(batch[: len(batch) - len(kept)])
-                self._dropped(len(batch) - len(kept), "the ledger does not take the request log")
-            self._queue.extendleft(reversed(kept))
-            self._wake.wait_for(lambda: self._closing, RETRY_S)
 
     def _forget(self, batch: list[FinishedRequest]) -> None:
         self._pending.difference_update((asked.tenant, asked.request_id) for asked in batch)

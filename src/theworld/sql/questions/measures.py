@@ -218,13 +218,7 @@ def part_and_whole(
     if len(others) > 1 or any(head.base != first.base for head in others):
         raise UnclearError("it is not clear what the share is of")
     if others:
-        asked = next(t for t in terms if t.of("share"))
-        whole_first = any(m.name == "whole_first" for m in asked.of("share"))  # what percentage of the limit is used
-        whole_first &= all(asked.start < t.start for t in terms if t.of("attribute"))
-        part, whole = (others[0], first) if whole_first else (first, others[0])
-        if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
-            raise UnclearError("a share needs two measures in one unit")
-        return part, whole.measure, "measure"
+        return _of_measure(first, others[0], terms)
     if grouped:
         return first, None, "rows"
     values = {frozenset(m.name for m in t.of("value")) for t in found.values}  # 学生(student) is one
@@ -232,3 +226,14 @@ def part_and_whole(
     if conditions != 1 or found.related:
         raise UnclearError("it is not clear what the share is of")
     return first, None, "all"
+
+
+def _of_measure(first: Head, second: Head, terms: Sequence[Term]) -> tuple[Head, Attribute, Whole]:
+    """Return which of two measures is the part, and the other."""
+    asked = next(t for t in terms if t.of("share"))
+    whole_first = any(m.name == "whole_first" for m in asked.of("share"))  # what percentage of the limit is used
+    whole_first &= all(asked.start < t.start for t in terms if t.of("attribute"))
+    part, whole = (second, first) if whole_first else (first, second)
+    if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
+        raise UnclearError("a share needs two measures in one unit")
+    return part, whole.measure, "measure"

@@ -41,11 +41,9 @@ class _Opened:
 
     def frequency(self, space: str) -> TokenCounts:
         """Return the document frequencies of a space over all tenants."""
-        return self._frequencies.get(space, lambda: self._counted(space))
-
-    def _counted(self, space: str) -> TokenCounts:
-        spaces = [one for (_, name), one in self.spaces.items() if name == space]
-        return TokenCounts(sum(s.count for s in spaces), token_counts([m for s in spaces for m in s.matrices]))
+        its = [one for (_, name), one in self.spaces.items() if name == space]
+        matrices = [matrix for one in its for matrix in one.matrices]
+        return self._frequencies.get(space, lambda: TokenCounts(sum(s.count for s in its), token_counts(matrices)))
 
 
 class NumpyDense:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.models.protocols import FloatArray, IntArray
+from theworld.models.protocols import FloatArray
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.array_folder import (
     Arrays,
@@ -123,12 +123,6 @@ class Matrix:
             for word, signs in zip(wanted, self.arrays["signs"], strict=True):
                 distances[part] += np.bitwise_count(signs[part] ^ word)
         return distances
-
-    def rows_with(self, terms: Hashes) -> IntArray:
-        """Return the rows that have one of some filter terms, given by their hashes."""
-        hashes, rows = self.arrays["term.hashes"], self.arrays["term.rows"]
-        starts, ends = np.searchsorted(hashes, terms), np.searchsorted(hashes, terms, "right")
-        return np.concatenate([rows[:0], *(rows[start:end] for start, end in zip(starts, ends, strict=True))])
 
 
 def merged(matrices: Sequence[Matrix]) -> dict[str, Any]:
@@ -252,23 +246,30 @@ class Space:
         """
         unit, terms = _unit(vector), tuple(map(tuple, wanted_terms(filters)))
         near = self._kept.get((unit.tobytes(), terms), lambda: self._compare(unit, terms))
-        found = _largest(near.cosines, limit)
+        if limit < 1:
+            return DenseResult([], near.mean, near.deviation)
+        found: Rows = np.arange(len(near.rows))
+        if limit < len(found):  # and all that tie with the last
+            found = np.flatnonzero(near.cosines >= np.partition(near.cosines, -limit)[-limit])
         base, hits = self.matrices[0], list[Hit]()
         for row, score in zip(near.rows[found].tolist(), near.cosines[found].tolist(), strict=True):
             note = base.ids[row] if row < base.rows else self.matrices[1].ids[row - base.rows]
             hits.append(Hit(note, score))
         hits.sort(key=lambda hit: (-hit.score, hit.note_id))
-        return DenseResult(hits[: max(limit, 0)], near.mean, near.deviation)
+        return DenseResult(hits[:limit], near.mean, near.deviation)
 
     def _compare(self, unit: FloatArray, terms: Terms) -> _Compared:
         """Compare the living rows that pass the filters, in a large matrix those with the nearest signs."""
         wanted = [hashes_of(some) for some in terms]
         passing = []
         for matrix in self.matrices:
-            mask = np.ones(matrix.rows, bool)
+            mask, hashes = np.ones(matrix.rows, bool), matrix.arrays["term.hashes"]
             for some in wanted:
                 having = np.zeros(matrix.rows, bool)
-                having[matrix.rows_with(some)] = True
+                for start, end in zip(
+                    np.searchsorted(hashes, some), np.searchsorted(hashes, some, "right"), strict=True
+                ):
+                    having[matrix.arrays["term.rows"][start:end]] = True
                 mask &= having
             mask[matrix.dead] = False
             passing.append(mask)
@@ -345,13 +346,3 @@ def updated(space: Space | None, name: str, changes: Mapping[str, NoteChange]) -
 def _unit(vector: FloatArray) -> FloatArray:
     norm = float(np.linalg.norm(vector))
     return (vector / norm if norm > 0 else vector).astype(np.float32)
-
-
-def _largest(scores: Scores, limit: int) -> Rows:
-    """Return the positions of the largest scores and of all that tie with the last of them, ascending."""
-    if limit < 1:
-        return np.empty(0, np.int64)
-    if limit >= len(scores):
-        return np.arange(len(scores))
-    least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-    return np.flatnonzero(scores >= least)

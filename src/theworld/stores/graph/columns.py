@@ -69,12 +69,9 @@ class Columns:
         self.title: IntArray = arrays["title"]
         self.label: IntArray = arrays["label"]
         self.titled, self.mentioned, self.titles, self.mentions, self.terms_of = (
-            self.lists(name) for name in ("titled", "mentioned", "titles", "mentions", "term")
+            Lists(arrays[f"{name}.starts"], arrays[f"{name}.values"])
+            for name in ("titled", "mentioned", "titles", "mentions", "term")
         )
-
-    def lists(self, name: str, values: str = "values") -> Lists:
-        """Return lists by name."""
-        return Lists(self.arrays[f"{name}.starts"], self.arrays[f"{name}.{values}"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,8 @@ _NO_ARRAYS = joined(None, {}, RankingParameters())
 
 def written_format(parameters: RankingParameters) -> str:
     """Return what a manifest says of a graph whose edges weigh what these parameters say."""
-    return f"{FORMAT} with weights {parameters.weighing()}"
+    weighing = f"{parameters.title_weight!r} {parameters.shared_weight!r} {parameters.fewest} {parameters.most}"
+    return f"{FORMAT} with weights {weighing}"
 
 
 class MappedGraph:

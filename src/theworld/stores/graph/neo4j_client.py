@@ -104,7 +104,8 @@ class Neo4jClient:
         limit = self._settings.timeout_s
         works = [partial(self._read, statement, limit) for statement in statements]
         try:
-            return self._breaker.call(lambda: self._within(limit, *works))
+            with self._breaker.guard():
+                return self._within(limit, *works)
         except EngineUnavailableError:
             if self._breaker.reason is None:
                 self._plan_behind()
@@ -123,12 +124,14 @@ class Neo4jClient:
                 transaction.commit()
                 return done
 
-        return self._breaker.call(lambda: self._within(limit, written))[0]
+        with self._breaker.guard():
+            return self._within(limit, written)[0]
 
     def run_alone(self, statement: Statement) -> list[Row]:
         """Run a statement that makes its own transaction."""
         limit = self._settings.write_timeout_s
-        return self._breaker.call(lambda: self._within(limit, lambda: self._alone(statement, limit)))[0]
+        with self._breaker.guard():
+            return self._within(limit, partial(self._alone, statement, limit))[0]
 
     def ensure(self, schema: LiteralString) -> None:
         """Make a constraint or an index unless it is there, also when other processes begin at the same moment."""
@@ -145,7 +148,8 @@ class Neo4jClient:
                 else:
                     return
 
-        self._breaker.call(lambda: self._within(limit, made))
+        with self._breaker.guard():
+            self._within(limit, made)
 
     def _within(self, seconds: float, *works: Callable[[], T]) -> list[T]:
         """Return what some works return, done side by side; EngineUnavailableError when one is late."""

@@ -44,10 +44,6 @@ class RankingParameters:
         """Return the weight of a link over an entity that so many notes name; 0 for a hub or what joins nothing."""
         return self.rarity(notes) if self.fewest <= notes <= self.most else 0.0
 
-    def weighing(self) -> str:
-        """Return what the weights of edges depend on, which are written with a graph."""
-        return f"{self.title_weight!r} {self.shared_weight!r} {self.fewest} {self.most}"
-
 
 Floats = NDArray[np.float64]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Executable, Select, insert, select, update
 from sqlalchemy.orm import InstrumentedAttribute
@@ -14,7 +14,7 @@ from theworld.stores.ledger.models import Base, Meta
 from theworld.stores.records import is_text
 
 
-class Database(ABC):
+class Database(AbstractContextManager["Database"]):
     """Transactions over the ledger's tables. Thread-safe; whatever goes wrong comes as a StoreError.
 
     The service's requests, jobs and keys are no knowledge: they take no part in the sequence, and `execute` writes them
@@ -65,7 +65,7 @@ class Database(ABC):
     def lock_alone(self, name: str) -> AbstractContextManager[bool]:
         """Enter with whether this process alone has the lock of that name on this ledger, without waiting for it."""
 
-    def check(self, *, whole: bool = False) -> None:  # noqa: B027 - a server sees to its files
+    def check(self, *, whole: bool = False) -> None:
         """Raise StoreError when the file is damaged; nothing to do where a server sees to it."""
 
     @abstractmethod
@@ -75,9 +75,6 @@ class Database(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close all connections."""
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()

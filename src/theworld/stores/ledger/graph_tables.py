@@ -108,8 +108,17 @@ class GraphTables:
         """Return elements, edges and links as they were at one moment."""
         with self._reading() as connection:
             elements = _elements(connection, tenant)
-            edges, links = (_edges(connection, tenant, of_notes=of_notes) for of_notes in (False, True))
-            return TenantGraph(elements, edges, links)
+            source, target, edge = aliased(GraphNode), aliased(GraphNode), GraphEdge
+            query = (
+                select(source.kind, source.key, target.kind, target.key, edge.kind, edge.weight, edge.parts)
+                .join(source, source.id == edge.source)
+                .join(target, target.id == edge.target)
+                .where(source.tenant == tenant)
+                .order_by(edge.id)
+            )
+            every = [GraphEdgeRecord((r[0], r[1]), (r[2], r[3]), r[4], r[5], r[6]) for r in connection.execute(query)]
+        edges, links = ([one for one in every if (one.source[0] == NOTE) == of_notes] for of_notes in (False, True))
+        return TenantGraph(elements, edges, links)
 
     def replace(self, tenant: str, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord]) -> None:
         """Put an ontology in place of the tenant's old one, or take it away; the notes are linked anew afterwards.
@@ -175,18 +184,6 @@ def _elements(connection: Connection, tenant: str) -> list[GraphNodeRecord]:
     node = GraphNode
     query = select(node.kind, node.key, node.label, node.properties).where(node.tenant == tenant, node.kind != NOTE)
     return [GraphNodeRecord(*row) for row in connection.execute(query.order_by(node.id))]
-
-
-def _edges(connection: Connection, tenant: str, *, of_notes: bool) -> list[GraphEdgeRecord]:
-    source, target, edge = aliased(GraphNode), aliased(GraphNode), GraphEdge
-    query = (
-        select(source.kind, source.key, target.kind, target.key, edge.kind, edge.weight, edge.parts)
-        .join(source, source.id == edge.source)
-        .join(target, target.id == edge.target)
-        .where(source.tenant == tenant, source.kind == NOTE if of_notes else source.kind != NOTE)
-        .order_by(edge.id)
-    )
-    return [GraphEdgeRecord((r[0], r[1]), (r[2], r[3]), r[4], r[5], r[6]) for r in connection.execute(query)]
 
 
 def _insert_edges(connection: Connection, rows: Iterable[tuple[int, int, str, float, Mapping[str, float]]]) -> None:

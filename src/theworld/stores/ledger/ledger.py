@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Self
 
@@ -24,7 +25,7 @@ from theworld.stores.records import DocumentRecord, StoredNote
 _SEQUENCE = select(Meta.number).where(Meta.key == "sequence")
 
 
-class Ledger:
+class Ledger(AbstractContextManager["Ledger"]):
     """Documents, notes, vectors, mentions and their changes in a relational database.
 
     Thread-safe. Every write is one transaction; a failed one leaves nothing. Errors of the database come as StoreError.
@@ -211,9 +212,6 @@ class Ledger:
     def close(self) -> None:
         """Close all connections."""
         self.database.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()

@@ -144,7 +144,17 @@ def migrate_tables(database: Database) -> list[int]:
         if version is None or not is_older(version):
             message = f"schema version {version} cannot be brought to {SCHEMA_VERSION}."
             raise StoreError(message, where=database.where, remedy=_OTHER_PROGRAM)
-        _complete_tables(connection)
+        # Tables, columns and indexes that are not there yet.
+        Base.metadata.create_all(connection)
+        found = sa.inspect(connection)
+        for table in Base.metadata.sorted_tables:
+            known = {column["name"] for column in found.get_columns(table.name)}
+            for column in table.columns:
+                if column.name not in known:
+                    described = CreateColumn(column).compile(dialect=connection.dialect)
+                    connection.execute(sa.text(f'ALTER TABLE "{table.name}" ADD COLUMN {described}'))
+            for index in table.indexes:
+                index.create(connection, checkfirst=True)
         for later, step in sorted(STEPS.items()):
             if later > version:
                 step(connection)
@@ -158,20 +168,6 @@ _ALIAS = sa.table("alias", *map(sa.column, ("document", "entity", "name")))
 _MENTION = sa.table("mention", *map(sa.column, ("id", "entity")))
 _NODE = sa.table("graph_node", sa.column("kind"))
 _META = sa.table("meta", sa.column("key"), sa.column("number"))
-
-
-def _complete_tables(connection: sa.Connection) -> None:
-    """Make the tables, columns and indexes that are not there yet."""
-    Base.metadata.create_all(connection)
-    found = sa.inspect(connection)
-    for table in Base.metadata.sorted_tables:
-        known = {column["name"] for column in found.get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in known:
-                described = CreateColumn(column).compile(dialect=connection.dialect)
-                connection.execute(sa.text(f'ALTER TABLE "{table.name}" ADD COLUMN {described}'))
-        for index in table.indexes:
-            index.create(connection, checkfirst=True)
 
 
 def _simplify_keys(connection: sa.Connection) -> None:

@@ -80,20 +80,15 @@ class OpenSearchSparse(RemoteProjection):
         latest = {(change.tenant, change.note_id): change for change in changes}
         with self._changing():
             with self._asking():
-                index = self._current()
-                if index is None:
+                found = self._client.indices.get_alias(name=self._alias, params=_IF_THERE)
+                # Only the server's own word that there is none counts: an answer cut short must not make a new index.
+                if found.get("status") == _MISSING:
                     index = self._create()
                     self._switch(index)
+                else:
+                    index = str(next(name for name in found if name.startswith(f"{self._alias}-")))
             self._write(index, latest.values(), upto)
             self._applied = upto
-
-    def _current(self) -> str | None:
-        """Return the name of the index in use."""
-        found = self._client.indices.get_alias(name=self._alias, params=_IF_THERE)
-        # Only the server's own word that there is none counts: an answer cut short must not make a new index.
-        if found.get("status") == _MISSING:
-            return None
-        return str(next(index for index in found if index.startswith(f"{self._alias}-")))
 
     def _create(self) -> str:
         """Create an index; it is written to by an alias, because a late request to an index that is gone makes one."""

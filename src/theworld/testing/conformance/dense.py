@@ -11,7 +11,6 @@ from theworld.errors import ModelMismatchError
 from theworld.stores.protocols import DenseStore
 from theworld.stores.records import Filters
 from theworld.testing.conformance.documents import (
-    ALIKE_METADATA,
     NONE,
     TENANT,
     ProjectionConformance,
@@ -34,14 +33,9 @@ EAST = np.array([1, 0, 0], np.float32)
 class DenseConformance(ProjectionConformance[DenseStore]):
     """Subclass it and give the fixture `make`."""
 
-    @pytest.fixture
-    def filled(self, store: DenseStore) -> DenseStore:
-        """Return a store with notes in two spaces."""
-        feed(store, *NOTES)
-        return store
+    notes = NOTES
 
-    @staticmethod
-    def found(store: DenseStore, filters: Filters = NONE, *, tenant: str = TENANT, limit: int = 9) -> list[str]:
+    def found(self, store: DenseStore, filters: Filters = NONE, *, tenant: str = TENANT, limit: int = 9) -> list[str]:
         """Return the ids of the notes nearest to EAST."""
         return [hit.note_id for hit in store.search("en", EAST, tenant=tenant, filters=filters, limit=limit).hits]
 
@@ -65,12 +59,6 @@ class DenseConformance(ProjectionConformance[DenseStore]):
     def test_chosen_documents_are_searched_alone(self, filled: DenseStore) -> None:
         assert self.found(filled, {"document_id": "b"}, limit=1) == ["b#0"]
         assert self.found(filled, {"document_id": ["c", "b", "unknown"]}) == ["b#0", "c#0"]
-
-    def test_a_key_with_an_equals_sign_is_a_key_of_its_own(self, store: DenseStore) -> None:
-        vectors = {"en": embedded(1, 0, 0)}
-        feed(store, *(put(f"n{i}#0", "x", metadata=one, vectors=vectors) for i, one in enumerate(ALIKE_METADATA)))
-        for i, one in enumerate(ALIKE_METADATA):
-            assert self.found(store, one) == [f"n{i}#0"]
 
     def test_spaces_are_apart(self, filled: DenseStore) -> None:
         assert filled.spaces(TENANT) == {"en": 3, "zh": 1}
@@ -168,10 +156,3 @@ class DenseConformance(ProjectionConformance[DenseStore]):
         assert store.spaces(TENANT) == {"en": len(expected)}
         count = len(expected)
         assert store.token_idf("en", [1]).tolist() == pytest.approx([math.log(1 + 0.5 / (count + 0.5))], rel=1e-4)
-
-    def test_cleared_it_finds_nothing_and_can_be_filled_again(self, filled: DenseStore) -> None:
-        filled.clear()
-        assert self.found(filled) == []
-        assert filled.spaces(TENANT) == {}
-        feed(filled, *NOTES)
-        assert self.found(filled) == ["a#0", "b#0", "c#0"]

@@ -67,7 +67,7 @@ def feed(projection: Projection, *changes: NoteChange) -> None:
     projection.apply(changes, projection.applied + len(changes))
 
 
-ALIKE_METADATA: tuple[dict[str, str], ...] = ({"a=b": "c"}, {"a": "b=c"}, {"a\\": "=c"}, {"a\\=": "c"}, {"a=": "=c"})
+_ALIKE_METADATA: tuple[dict[str, str], ...] = ({"a=b": "c"}, {"a": "b=c"}, {"a\\": "=c"}, {"a\\=": "c"}, {"a=": "=c"})
 """Metadata that a careless `key=value` would take for one another."""
 
 
@@ -76,6 +76,8 @@ class ProjectionConformance(Generic[P]):
 
     durable = True
     """Whether what was applied outlives the object; False for projections in memory."""
+    notes: Sequence[NoteChange]
+    """What the fixture `filled` holds."""
 
     @pytest.fixture
     def make(self) -> Callable[[], P]:
@@ -88,6 +90,16 @@ class ProjectionConformance(Generic[P]):
         store = make()
         yield store
         store.close()
+
+    @pytest.fixture
+    def filled(self, store: P) -> P:
+        """Return a projection with notes in Chinese and English."""
+        feed(store, *self.notes)
+        return store
+
+    def found(self, store: P, *, filters: Filters = NONE) -> list[str]:
+        """Return the ids of the notes that the suite's own query finds: some of `notes`, and what speaks of a river."""
+        raise NotImplementedError
 
     def test_it_remembers_how_far_it_came(self, store: P) -> None:
         assert store.applied == 0
@@ -104,10 +116,19 @@ class ProjectionConformance(Generic[P]):
         assert again.applied == (5 if self.durable else 0)
         again.close()
 
-    def test_clearing_forgets_everything(self, store: P) -> None:
-        feed(store, put("a#0", "one"))
-        store.clear()
-        assert store.applied == 0
+    def test_cleared_it_finds_nothing_and_can_be_filled_again(self, filled: P) -> None:
+        before = self.found(filled)
+        filled.clear()
+        assert filled.applied == 0
+        assert self.found(filled) == []
+        feed(filled, *self.notes)
+        assert self.found(filled) == before != []
+
+    def test_a_key_with_an_equals_sign_is_a_key_of_its_own(self, store: P) -> None:
+        said: dict[str, Any] = {"text": "river", "names": ["River"], "vectors": {"en": embedded(1, 0, 0)}}
+        feed(store, *(put(f"n{i}#0", metadata=one, **said) for i, one in enumerate(_ALIKE_METADATA)))
+        for i, one in enumerate(_ALIKE_METADATA):
+            assert self.found(store, filters=one) == [f"n{i}#0"]
 
     def test_a_failing_batch_leaves_it_as_it_was(self, store: P) -> None:
         def changes() -> Iterator[NoteChange]:
