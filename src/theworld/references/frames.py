@@ -58,8 +58,6 @@ _LIKES = (
     re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
 )  # Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like
 _LATIN_WORD = re.compile(r"[a-z0-9]+(?:[.+#'’_-]+[a-z0-9]+)*[+#]*")
-_NEW = re.compile(rf"(?i)\b(?!{FINITE})\w+\s+(an?\s+(?:[\w.&'’-]+\s+)?[\w.&'’-]+)(?=\s+{PREPOSITION}\b|\W*$)")
-"""A thing of some kind as an object, to the end of its phrase: "renew a passport", "rent a flat for two"."""
 _NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
 """A number with what it counts or names: "exit code 143", "E501"."""
 
@@ -92,7 +90,7 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
     if named and not places and names_in(filler):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
     if not (places or kind or preposition):
-        places, filler = _of_a_kind(article, filler, frame)
+        places = _of_a_kind(filler, frame)
     if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
         phrases = {match.span(2): match[1].lower() for match in _PHRASE.finditer(frame)}
         same = [place for place in phrases if phrases[place] == preposition.lower()]
@@ -101,16 +99,11 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
     return frame[: places[-1][0]] + filler + frame[places[-1][1] :] if places else None
 
 
-def _of_a_kind(article: str, filler: str, frame: str) -> tuple[list[tuple[int, int]], str]:
-    """Return where a question has a thing of the same last word, or its one new thing ("a visa"), and the filler."""
-    places, last = [], re.escape(filler.rsplit(" ", maxsplit=1)[-1])
-    if " " in filler:  # "sick leave" for "parental leave"
-        alike = rf"(?i){_BEFORE_NOUN}(?P<noun>(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{last})\b"
-        places = [match.span("noun") for match in re.finditer(alike, frame)]
-    if places or article[:1] not in {"a", "A"}:
-        return places, filler
-    places = [match.span(1) for match in _NEW.finditer(frame)]
-    return places * (len(places) == 1), article.lower() + filler
+def _of_a_kind(filler: str, frame: str) -> list[tuple[int, int]]:
+    """Return where a question has a thing of the same last word: "parental leave" for "sick leave"."""
+    last = re.escape(filler.rsplit(" ", maxsplit=1)[-1])
+    alike = rf"(?i){_BEFORE_NOUN}(?P<noun>(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{last})\b"
+    return [match.span("noun") for match in re.finditer(alike, frame)] if " " in filler else []
 
 
 def with_context(query: str, *added: str) -> str | None:
