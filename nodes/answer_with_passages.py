@@ -14,14 +14,14 @@ from theworld.degrading import degrading
 from theworld.errors import ModelError, StoreError
 from theworld.models.protocols import Embedder
 from theworld.questions import read_question
-from theworld.ranking.piece_scores import Span, piece_scores
+from theworld.ranking.piece_scores import piece_scores
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, Degradation, Passage, QueryState, Update, context_of
 from theworld.state.places import place_of
 from theworld.stores.protocols import DenseStore
-from theworld.stores.records import StoredNote
+from theworld.stores.records import Note, Span, StoredNote
 
 _UNAVAILABLE = (StoreError, ModelError, DeadlineExceededError)
 PLACES_SHARE = 0.05
@@ -65,7 +65,7 @@ def answer_with_passages(
             return notes.text(document_id, start, end, tenant=context.tenant, within=within)
         return ""
 
-    def meant(note: Candidate | StoredNote, pieces: Sequence[tuple[int, int]], shown: Sequence[Span]) -> list[float]:
+    def meant(note: Note, pieces: Sequence[tuple[int, int]], shown: Sequence[Span]) -> list[float]:
         with degrading(stage, context, noted, "parts of notes are chosen by their words", catching=_UNAVAILABLE):
             score = partial(piece_scores, state.query, note, pieces, shown, dense=dense, embedder_of=embedder_of)
             return run_within(whole, partial(score, tenant=context.tenant), name="score pieces")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from theworld.deadline import seconds_to_wait
+from theworld.retry_after import seconds_to_wait
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from service_measures.serving import API, copied, dataset_argument, prepared
 from theworld.service.app import create_app
 from theworld.service.requests.explanation import Explanation, explain
-from theworld.service.requests.strategies import replay
+from theworld.service.requests.replay import replay
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
 

@@ -1,18 +1,12 @@
-"""One deadline per request, handed down: what is left of it, and work that must not be waited for longer.
-
-And how long a server asks to wait: the `Retry-After` header (RFC 9110, section 10.2.3), in seconds or as a date.
-"""
+"""One deadline per request, handed down: what is left of it, and work that must not be waited for longer."""
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -93,26 +87,3 @@ def run_within(deadline: Deadline | None, work: Callable[[], T], *, name: str) -
     if not wait([running], remaining / 1000).done:
         raise DeadlineExceededError(f"not done after {remaining:.0f} ms")
     return running.result()
-
-
-def seconds_to_wait(value: str | None) -> float | None:
-    """Return the seconds a header's value asks to wait, never negative; None when it asks for nothing that is a time.
-
-    Fractions of a second, which the standard does not know, are read too: model servers send them.
-    """
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        return _until(value)
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
-
-
-def _until(date: str) -> float | None:
-    try:
-        moment = parsedate_to_datetime(date)
-    except (ValueError, OverflowError):
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

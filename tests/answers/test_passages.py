@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.answers import QuestionCoverage, compose_passages, see_also, shown_text
-from theworld.answers.excerpts import Span
 from theworld.answers.passages import FIRST_SHARE, FRAME, SEE_ALSO
 from theworld.questions import read_question
 from theworld.state import Candidate, Passage
-from theworld.stores.records import StoredNote
+from theworld.stores.records import Span, StoredNote
 
 LEAVE, PAY = ("Leave",), ("Pay",)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from theworld.demo.credit import build_database, load_credit_ontology, load_credit_questions, notes_dir, write_sample
+from theworld.demo.credit import load_credit_ontology, load_credit_questions, notes_dir, write_sample
+from theworld.demo.credit.database import build_database
 from theworld.ontology import Lookup, read_ontology
 
 

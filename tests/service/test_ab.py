@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from service_cases import LOCAL, TWO_HOP, settings_over, wait_for_b
 from theworld.service.app import create_app
 from theworld.service.requests.explanation import as_text, explain
-from theworld.service.requests.strategies import replay
+from theworld.service.requests.replay import replay
 from theworld.service.runtime import open_service
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,8 @@ from theworld.graph import build_graph
 from theworld.ontology.storing import import_ontology
 from theworld.ranking import Reranking
 from theworld.service.app import create_app
-from theworld.service.requests.strategies import Strategy, replay
+from theworld.service.requests.replay import replay
+from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import open_service
 from theworld.stores.knowledge_store import open_store
 from theworld.stores.ledger.models import Base

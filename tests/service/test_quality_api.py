@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from service_cases import TWO_HOP
+from theworld.service.requests.replay import replay
 from theworld.service.requests.running import CancelledRunError
-from theworld.service.requests.strategies import replay
 
 REPLAY = "/api/v1/retrieval/replay"
 UNSURE = "How many kangaroos does the mayor of Zurich own?"

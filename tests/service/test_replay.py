@@ -9,7 +9,7 @@ from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.demo import load_questions
 from theworld.ingestion import SourceDocument
 from theworld.service.documents import DocumentWriter
-from theworld.service.requests.strategies import replay
+from theworld.service.requests.replay import replay
 from theworld.service.runtime import open_service
 
 pytestmark = pytest.mark.slow

@@ -14,14 +14,10 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from theworld.questions.words import QuestionWords
-from theworld.state import Candidate
-from theworld.stores.records import StoredNote
+from theworld.stores.records import Note, Span
 from theworld.text import last_break, split_sentences
 from theworld.text.layout import FENCE, announces, open_fence
 
-Note = Candidate | StoredNote
-Span = tuple[Note, int, int]
-"""A note, and the start and end of a piece of its text."""
 Cover = Callable[[Note, Sequence[tuple[int, int]], Sequence[Span]], Sequence[float]]
 """A note, (start, end) of pieces of its text, and what is shown already, to the share that each piece covers of what
 the question asks beyond that; [] if not known."""

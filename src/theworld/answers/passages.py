@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
 
-from theworld.answers.excerpts import Note, QuestionCoverage, best_excerpt, is_row
+from theworld.answers.excerpts import QuestionCoverage, best_excerpt, is_row
 from theworld.answers.wording import GOES_ON
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.places import place_of
-from theworld.stores.records import StoredNote
+from theworld.stores.records import Note, StoredNote
 from theworld.text.layout import announces
 
 ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
@@ -145,11 +145,7 @@ def see_also(ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int) 
 
 
 def _taken(
-    ranked: Sequence[Candidate],
-    coverage: QuestionCoverage,
-    limit: int,
-    between: ReadText,
-    around: Around,
+    ranked: Sequence[Candidate], coverage: QuestionCoverage, limit: int, between: ReadText, around: Around
 ) -> list[_Piece]:
     taken: list[_Piece] = []
     left, waiting = limit, deque[Note](ranked)
@@ -166,15 +162,13 @@ def _taken(
         if piece.text.strip() and (not taken or (_shown(piece) <= left and not cut_short)):
             taken.append(piece)
             left -= _shown(piece)
-            first, after = taken[0].note, None
-            if piece.whole and announces(piece.text):
-                after = around(note.document_id, note.ordinal).get(note.ordinal + 1)
-                after = after if after and after.section[: len(note.section)] == note.section else None
-            elif piece.whole and note.ordinal == first.ordinal + len(taken) - 1:
-                after = around(first.document_id, first.ordinal).get(note.ordinal + 1)
-                touches = after and _gap(piece, _Piece(after, 0, len(after.text), after.lead), between) is not None
-                after = after if after and touches and after.section == first.section else None
-            waiting.extendleft([after] if after else [])
+            led, first = announces(piece.text), taken[0].note
+            if piece.whole and (led or note.ordinal == first.ordinal + len(taken) - 1):
+                near = note if led else first
+                after = around(near.document_id, near.ordinal).get(note.ordinal + 1)
+                if after is not None and (led or _touches(piece, after, between)):
+                    section = after.section[: len(note.section)] if led else after.section
+                    waiting.extendleft([after] if section == note.section else [])
         if not piece.whole and left < LEAST_SHARE * limit:
             break
     return taken
@@ -245,6 +239,10 @@ def _joined(run: _Run, piece: _Piece, between: ReadText) -> _Run | None:
     same = run.pieces[0].note.section[:1] == piece.note.section[:1]
     gap = _gap(run.pieces[-1], piece, between) if same else None
     return None if gap is None else _Run((*run.pieces, piece), run.text + gap + piece.text)
+
+
+def _touches(piece: _Piece, after: Note, between: ReadText) -> bool:
+    return _gap(piece, _Piece(after, 0, len(after.text), after.lead), between) is not None
 
 
 def _gap(one: _Piece, other: _Piece, between: ReadText) -> str | None:

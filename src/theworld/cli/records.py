@@ -11,7 +11,7 @@ from theworld.cli.output import print_json, printable
 from theworld.errors import StoreError
 
 if TYPE_CHECKING:
-    from theworld.service.requests.strategies import Replay
+    from theworld.service.requests.replay import Replay
     from theworld.stores.ledger.database import Database
     from theworld.stores.ledger.request_log import RequestRecord
 
@@ -74,8 +74,8 @@ def replay(
     With --strategy the request is asked differently, and what that changes is reported stage by stage (exit code 0).
     """
     from theworld.graph import open_resources
+    from theworld.service.requests.replay import replay as replay_record
     from theworld.service.requests.strategies import read_strategy
-    from theworld.service.requests.strategies import replay as replay_record
 
     chosen = [read_strategy(text, where="--strategy") for text in strategies or []]
     names = [strategy.name for strategy in chosen]

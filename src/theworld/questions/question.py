@@ -22,7 +22,8 @@ from typing import Any, Generic, TypeVar, overload
 
 from theworld.questions.answer_type import AnswerType, expected_answer_type
 from theworld.questions.names import Place, capitalised_names, identifiers, name_tokens, possible_names, quoted_names
-from theworld.questions.words import QuestionWords, content_words, split_parts
+from theworld.questions.parts import split_parts
+from theworld.questions.words import QuestionWords, content_words
 from theworld.text import Language, detect_language, fold, tokens
 from theworld.text.folding import simplified
 from theworld.text.identity import names_in

@@ -15,19 +15,16 @@ import numpy as np
 from theworld.models.protocols import Embedder, TokenVectors
 from theworld.questions.words import AGAIN
 from theworld.ranking.greedy_cover import CoverWeights, Floats, coverage_of, importance_of
-from theworld.state import Candidate
 from theworld.stores.protocols import DenseStore
-from theworld.stores.records import StoredNote, embedded_text
+from theworld.stores.records import Note, Span, embedded_text
 from theworld.stores.token_codes import TokenCodes, best_cosines
 
 WEIGHTS = CoverWeights()
-Span = tuple[Candidate | StoredNote, int, int]
-"""A note, and the start and end of a piece of its text."""
 
 
 def piece_scores(
     question: str,
-    note: Candidate | StoredNote,
+    note: Note,
     pieces: Sequence[tuple[int, int]],
     shown: Sequence[Span] = (),
     *,
@@ -59,7 +56,7 @@ def piece_scores(
 
 def _covered(
     asked: TokenVectors,
-    note: Candidate | StoredNote,
+    note: Note,
     pieces: Sequence[tuple[int, int]],
     *,
     space: str,
@@ -67,8 +64,7 @@ def _covered(
     embedder: Embedder,
     tenant: str,
 ) -> Floats | None:
-    """Return how far each piece covers each token of a question, (pieces, tokens); None where it has
-    token vectors of none."""
+    """Return how far each piece covers each token of a question, (pieces, tokens); None without token vectors."""
     [codes] = dense.token_codes(space, [f"{note.document_id}#{note.ordinal}"], tenant)
     if codes is None or not len(codes.ids):
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from theworld.models.protocols import Embedded
-from theworld.state import PATH_SEPARATOR, Mention
+from theworld.state import PATH_SEPARATOR, Candidate, Mention
 from theworld.stores.token_codes import TokenCodes
 from theworld.text import fold, tokens, without_qualifier
 
@@ -126,6 +126,11 @@ class StoredNote:
     kind: NoteKind = "paragraph"
     lead: str = ""
     mentions: tuple[Mention, ...] = ()
+
+
+Note = Candidate | StoredNote
+Span = tuple[Note, int, int]
+"""A note, and the start and end of a piece of its text."""
 
 
 DOCUMENT_ID = "document_id"

@@ -27,8 +27,9 @@ from theworld.service.api.schemas import NO_REQUEST, TEXT, Body, examples
 from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, service_of
 from theworld.service.requests.explanation import Explanation, as_mermaid, as_text, explain
 from theworld.service.requests.record import kind_of
+from theworld.service.requests.replay import Replay, replay
 from theworld.service.requests.running import CancelledRunError
-from theworld.service.requests.strategies import Replay, Strategy, replay
+from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
 from theworld.stores.ledger.request_log import RequestRecord
 from theworld.text import Language

@@ -1,31 +1,17 @@
-"""A strategy: how a question is to be answered differently, for A/B runs, evaluation and counterfactuals.
-
-And the stored request again: the same to the byte on an unchanged store, else what differs, stage by stage.
-"""
+"""A strategy: how a question is to be answered differently, for A/B runs, evaluation and counterfactuals."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from theworld import __version__
-from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import SettingsError
-from theworld.graph import Resources, build_graph, make_resources
-from theworld.service.requests.explanation import Speaker, fused_again, logged_rankings
-from theworld.service.requests.record import digest_of, replayable, settings_hash, without_times
-from theworld.service.requests.running import Run, rerank_given, run_graph
-from theworld.state import Channel, Context, QueryInput
-from theworld.stores.ledger.request_log import RequestRecord
-from theworld.text import Language
-
-if TYPE_CHECKING:
-    from theworld.graph.build import CompiledGraph
+from theworld.graph import Resources, make_resources
+from theworld.state import Channel, Context
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
@@ -106,125 +92,3 @@ def read_strategy(text: str, where: str = "service.ab_strategy") -> Strategy:
         raise SettingsError(
             f"is no strategy: {message}", where=where, remedy='Such as {"name": "B", "rerank": false}.'
         ) from error
-
-
-SHOWN = 20
-"""Differences told of one stage."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """What running a request again showed."""
-
-    request_id: str
-    exact: bool
-    """True when everything but times is the same, byte for byte."""
-    stages: Mapping[str, bool]
-    """By stage, whether it is the same."""
-    differences: Mapping[str, list[str]]
-    """By stage that differs, how."""
-    causes: list[str]
-    """What has changed since: store, settings, program, fallbacks."""
-    run: Run
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the documented JSON object."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "run"}
-
-
-def replay(
-    record: RequestRecord,
-    resources: Resources,
-    graph: CompiledGraph | None = None,
-    *,
-    strategy: Strategy | None = None,
-    cancelled: Callable[[], bool] = lambda: False,
-    language: Language = "en",
-) -> Replay:
-    """Run a request on record again, on the store as it is; `graph` is the one over `resources`, if it is there.
-
-    With a `strategy` it is asked differently, and the differences tell what that changes; SettingsError when the
-    strategy is wrong. Without one, a request of another arm is run with the strategy it had. `cancelled` is looked at
-    between nodes; `language` is that of differences and causes.
-    """
-    request, stored = record.request, record.request["request"]
-    asked = strategy or (Strategy.model_validate(stored["strategy"]) if stored.get("strategy") else None)
-    if asked is not None:
-        resources, graph = asked.resources(resources), None
-    question, context = QueryInput.model_validate(stored["input"]), Context.model_validate(stored["context"])
-    context = context.model_copy(update={"deadline_ms": max(context.deadline_ms or 0, BACKGROUND_DEADLINE_MS)})
-    context = strategy.context(context) if strategy is not None else context
-    if stored["until"] == "rerank":
-        run = rerank_given(resources, question.question, stored["given"], context)
-    else:
-        run = run_graph(
-            graph or build_graph(resources), question, context,
-            until=stored["until"], choice=stored["choice"], cancelled=cancelled,
-        )  # fmt: skip
-    parts, old, say = replayable(run), _old_parts(record), Speaker(language)
-    digests, before = digest_of(parts), request["outcome"]["digests"]
-    stages = {name: digests[name] == before.get(name) for name in parts}
-    parts["ranking"] = [[one[name] for name in _RANKED] for one in parts["ranking"]]
-    differences = {
-        name: list(_differences(old.get(name), parts[name], say))[:SHOWN] or [say("order_differs")]
-        for name, same in stages.items()
-        if not same
-    }
-    exact = digests["all"] == request["digest"]
-    causes = [] if exact else list(_causes(record, run, resources, strategy, say))
-    return Replay(request["request_id"], exact, stages, differences, causes, run)
-
-
-def _old_parts(record: RequestRecord) -> dict[str, Any]:
-    """Return the stages as the tables have them, in the form in which they are compared."""
-    request, outcome = record.request, record.request["outcome"]
-    same = ("rerank_outcome", "paths", "clarification", "degradations")
-    parts = {
-        "reference": {"query": request["query"], "language": request["language"], "is": outcome.get("reference")},
-        "route": record.route["decision"] if record.route is not None else None,
-        "channels": {name: [list(hit) for hit in hits] for name, hits in logged_rankings(record).items()},
-        "fusion": [[n.note_id, rank, n.score] for rank, n in enumerate(fused_again(record), 1)],
-        "ranking": [[row[name.removeprefix("rerank_")] for name in _RANKED] for row in record.ranking],
-        "entities": {"candidates": outcome.get("entity_candidates"), "judgements": outcome.get("judgements")},
-        "answer": outcome.get("result"),
-        "stages": [stage["stage"] for stage in outcome.get("stages") or []],
-        **{name: outcome.get(name) for name in same},
-    }
-    return {name: without_times(part) for name, part in parts.items()}
-
-
-_RANKED = ("note_id", "fused_rank", "rerank_rank", "rerank_score", "final_score")
-"""What is compared of the final list; the table names the reranker's `rank` and `score`."""
-
-
-def _differences(old: Any, new: Any, say: Speaker, where: str = "") -> Iterator[str]:
-    """Yield where two plain values differ, in words."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            yield from _differences(old.get(key), new.get(key), say, f"{where}.{key}" if where else str(key))
-    elif isinstance(old, list) and isinstance(new, list):
-        if len(old) != len(new):
-            yield say("entries", where=where or say("list"), before=len(old), now=len(new))
-        for place, (first, second) in enumerate(zip(old, new, strict=False)):
-            yield from _differences(first, second, say, f"{where}[{place}]")
-    elif old != new:
-        yield say("differs", where=where or say("value"), before=repr(old), now=repr(new))
-
-
-def _causes(
-    record: RequestRecord, run: Run, resources: Resources, strategy: Strategy | None, say: Speaker
-) -> Iterator[str]:
-    request = record.request
-    if strategy is not None:
-        yield say("asked_with", name=strategy.name)
-    now = resources.store.ledger.sequence()
-    if request["store_sequence"] != now:
-        yield say("store_changed", before=request["store_sequence"], now=now)
-    if strategy is None and request["settings_hash"] != settings_hash(resources.settings):
-        yield say("settings_changed")
-    if request["version"] != __version__:
-        yield say("program_changed", before=request["version"], now=__version__)
-    if request["outcome"].get("degradations"):
-        yield say("had_fallbacks")
-    if (request["outcome"].get("usage") or {}).get("calls") or (run.state.get("usage") and run.state["usage"].calls):
-        yield say("model_asked")
