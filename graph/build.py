@@ -34,6 +34,7 @@ from theworld.nodes.retrieve_graph import retrieve_graph
 from theworld.nodes.retrieve_ontology import retrieve_ontology
 from theworld.nodes.retrieve_sparse import retrieve_sparse
 from theworld.nodes.route_query import route_query
+from theworld.nodes.search_with_last_question import Search, search_with_last_question
 from theworld.routing.parts import parts_finder
 from theworld.state import Context, QueryInput, QueryOutput, QueryState, Update
 from theworld.wikidata import EntriesByName
@@ -84,6 +85,22 @@ def _part_answerer(resources: Resources) -> Callable[[QueryState, Context], Mapp
     return lambda state, context: cast("Mapping[str, Any]", answer(state, context=context))
 
 
+def _searcher(resources: Resources) -> Search:
+    """Return what searches for one query by the channels of its route: the graph from there to the reranking."""
+    graph: Graph = StateGraph(QueryState, context_schema=Context)
+    _add_search(graph, resources)
+    graph.add_conditional_edges(START, edges.to_channels, list(edges.CHANNEL_NODES.values()))
+    graph.add_conditional_edges(
+        "fuse_candidates",
+        edges.after_fusion,
+        {"rerank_candidates": "rerank_candidates", "report_no_evidence": END, "restore_fused_order": END},
+    )
+    graph.add_edge("rerank_candidates", END)
+    compiled: CompiledGraph = graph.compile(checkpointer=False, name="search")
+    search: Any = compiled.invoke
+    return lambda state, context: cast("Mapping[str, Any]", search(state, context=context))
+
+
 def _add(graph: Graph, node: Callable[..., Update], /, *, optional: bool = True, **dependencies: Any) -> None:
     """Add a node under the name of its function."""
     graph.add_node(node.__name__, bind(node, optional=optional, **dependencies))
@@ -108,20 +125,14 @@ def _add_answering(graph: Graph, resources: Resources) -> None:
 
         rows: dict[str, Any] = {"database": resources.database, "model": resources.models.chat}
         _add(graph, query_database, deadline_ms=retrieval.deadline_ms, **rows)
-    entries = resources.knowledge if isinstance(resources.knowledge, EntriesByName) else None
-    dense: dict[str, Any] = {"dense": store.dense, "embedder_of": embedder_of, "settings": retrieval}
-    _add(graph, retrieve_sparse, sparse=store.sparse, settings=retrieval)
-    _add(graph, retrieve_dense, **dense)
-    _add(graph, retrieve_graph, graph=store.graph, names=entries, sparse=store.sparse, **dense)
-    _add(graph, retrieve_ontology, ontology=resources.ontology, settings=retrieval)
-    _add(graph, fuse_candidates, notes=store, settings=settings)
-    _add(graph, rerank_candidates, reranker=resources.reranker, notes=store, settings=settings)
+    _add_search(graph, resources)
+    _add(graph, search_with_last_question, search=_searcher(resources))
     _add(graph, restore_fused_order, optional=False, notes=store, settings=settings)
     lookup: dict[str, Any] = {"knowledge": resources.knowledge, "timeout_s": settings.wikidata.timeout_s}
     _add(graph, find_entity_candidates, **lookup)
     _add(graph, judge_entities, judge=resources.judge)
     _add(graph, accept_no_candidates)
-    _add(graph, answer_with_entity, settings=settings.answers, entries=entries)
+    _add(graph, answer_with_entity, settings=settings.answers, entries=_entries(resources))
     _add(graph, link_answer, judge=resources.judge, **lookup)
     if resources.models.chat is not None:
         _add(graph, generate_answer, model=resources.models.chat, settings=settings.answers)
@@ -130,6 +141,28 @@ def _add_answering(graph: Graph, resources: Resources) -> None:
     _add(graph, report_no_evidence, optional=False, store=store)
     _add(graph, finish_answer, optional=False)
     _connect_answering(graph, resources)
+
+
+def _add_search(graph: Graph, resources: Resources) -> None:
+    """Add the channels, fusion and reranking; what follows each of the last two is left open."""
+    settings, store = resources.settings, resources.store
+    dense: dict[str, Any] = {
+        "dense": store.dense,
+        "embedder_of": resources.models.by_space,
+        "settings": settings.retrieval,
+    }
+    _add(graph, retrieve_sparse, sparse=store.sparse, settings=settings.retrieval)
+    _add(graph, retrieve_dense, **dense)
+    _add(graph, retrieve_graph, graph=store.graph, names=_entries(resources), sparse=store.sparse, **dense)
+    _add(graph, retrieve_ontology, ontology=resources.ontology, settings=settings.retrieval)
+    _add(graph, fuse_candidates, notes=store, settings=settings)
+    _add(graph, rerank_candidates, reranker=resources.reranker, notes=store, settings=settings)
+    for channel in edges.CHANNEL_NODES.values():
+        graph.add_edge(channel, "fuse_candidates")
+
+
+def _entries(resources: Resources) -> EntriesByName | None:
+    return resources.knowledge if isinstance(resources.knowledge, EntriesByName) else None
 
 
 def _connect_answering(graph: Graph, resources: Resources) -> None:
@@ -141,15 +174,18 @@ def _connect_answering(graph: Graph, resources: Resources) -> None:
         graph.add_conditional_edges("query_database", edges.after_database, ["finish_answer", *searched])
     else:
         graph.add_conditional_edges("route_query", edges.after_routing, searched)
-    for channel in channels:
-        graph.add_edge(channel, "fuse_candidates")
     graph.add_conditional_edges(
         "fuse_candidates", edges.after_fusion, ["rerank_candidates", "restore_fused_order", "report_no_evidence"]
     )
     graph.add_conditional_edges(
         "rerank_candidates",
         edges.after_reranking(resources.settings.answers),
-        ["find_entity_candidates", "restore_fused_order", "report_no_evidence"],
+        ["search_with_last_question", "find_entity_candidates", "restore_fused_order", "report_no_evidence"],
+    )
+    graph.add_conditional_edges(
+        "search_with_last_question",
+        edges.with_evidence(resources.settings.answers),
+        ["find_entity_candidates", "report_no_evidence"],
     )
     graph.add_edge("restore_fused_order", "find_entity_candidates")
     graph.add_conditional_edges(

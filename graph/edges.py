@@ -7,8 +7,8 @@ from typing import get_args
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import probability
-from theworld.questions import read_question
+from theworld.answers import probability_in
+from theworld.nodes.search_with_last_question import may_go_on
 from theworld.references.recall import asks_what_was_said
 from theworld.routing.parts import FindParts
 from theworld.settings import AnswerSettings
@@ -67,15 +67,25 @@ def after_fusion(state: QueryState) -> str:
 
 
 def after_reranking(settings: AnswerSettings) -> Choose:
-    """A reranker that failed leaves the fused order; too little evidence reaches no judge and no model."""
+    """A reranker that failed leaves the fused order; an unsure question of few words may go on from the one before."""
 
     def choose(state: QueryState, runtime: Runtime[Context]) -> str:
         if state.rerank_outcome not in {"complete", "partial"} or not state.candidates:
             return "restore_fused_order"
+        if may_go_on(state, context_of(runtime)):
+            return "search_with_last_question"
+        return with_evidence(settings)(state, runtime)
+
+    return choose
+
+
+def with_evidence(settings: AnswerSettings) -> Choose:
+    """Too little evidence reaches no judge and no model."""
+
+    def choose(state: QueryState, runtime: Runtime[Context]) -> str:
         known = state.candidates[0].covered is not None
-        question, filtered = read_question(state.query, state.language), bool(context_of(runtime).filters)
-        held = probability(state.candidates, question, state.channel_results, filtered=filtered)
-        return "report_no_evidence" if known and held < settings.min_evidence else "find_entity_candidates"
+        little = known and probability_in(state, context_of(runtime)) < settings.min_evidence
+        return "report_no_evidence" if little else "find_entity_candidates"
 
     return choose
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import QuestionCoverage, answer_text, compose_passages, probability, see_also, sureness_of
+from theworld.answers import QuestionCoverage, answer_text, compose_passages, probability_in, see_also, sureness_of
 from theworld.deadline import DeadlineExceededError, run_within
 from theworld.degrading import degrading
 from theworld.errors import ModelError, StoreError
@@ -47,7 +47,7 @@ def answer_with_passages(
     texts = [f"{note.title} {note.text}" for note in state.candidates]
     question = read_question(state.query, state.language)
     words = question.words_over(texts)
-    confidence = probability(state.candidates, question, state.channel_results, filtered=bool(context.filters))
+    confidence = probability_in(state, context)
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}
 

@@ -90,6 +90,9 @@ class ResolvedReference:
     """Every reference in the query, the primary one first."""
     standalone_query: str | None = None
     """The query rewritten so that it can be understood alone; None when no rewrite was needed."""
+    in_context: str | None = None
+    """The query with what the question before is about, where it names little and nothing in it points back; else None.
+    It is searched as well where the query alone finds nothing sure."""
     options: tuple[str, ...] = ()
     """Equally good antecedents of an ambiguous reference, best first; empty where it is clear."""
 

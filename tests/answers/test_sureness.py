@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.answers import probability, sureness_of
 from theworld.answers.sureness import (
     FEWEST_NOTES,
     LIKELY,
@@ -21,8 +20,10 @@ from theworld.answers.sureness import (
     USUAL,
     USUAL_NOTES,
     WEIGHTS,
+    probability,
     searched_notes,
     signs,
+    sureness_of,
 )
 from theworld.questions import read_question
 from theworld.state import Candidate, ChannelHit, ChannelResult, Sureness

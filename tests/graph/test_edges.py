@@ -9,9 +9,11 @@ from theworld.state import (
     Candidate,
     ChannelHit,
     ChannelPlan,
+    ChannelResult,
     Context,
     EntityCandidate,
     QueryState,
+    ResolvedReference,
     RouteDecision,
 )
 
@@ -82,6 +84,29 @@ def test_too_little_evidence_reaches_no_judge_or_model(covered, least, node):
     best = SOME[0].model_copy(update={"final_score": 0.01, "covered": covered, "channels": seldom})
     state = QueryState(rerank_outcome="complete", candidates=[best])
     assert edges.after_reranking(AnswerSettings(min_evidence=least))(state, Runtime(context=Context())) == node
+
+
+@pytest.mark.parametrize(
+    ("in_context", "words", "notes", "node"),
+    [
+        ("Who do I email (parental leave)?", 0.1, 300, "search_with_last_question"),
+        ("Who do I email (parental leave)?", 30.0, 300, "find_entity_candidates"),  # sure without it
+        ("Who do I email (parental leave)?", 0.1, 10, "report_no_evidence"),  # of few notes none stands out
+        (None, 0.1, 300, "report_no_evidence"),
+    ],
+)
+def test_only_what_may_go_on_and_is_unsure_is_searched_again(in_context, words, notes, node):
+    best = SOME[0].model_copy(update={"covered": words / 30, "channels": {"sparse": ChannelHit(rank=1, score=words)}})
+    dense = ChannelResult(channel="dense", hits=[("d#0", 0.9)], searched=notes, mean=0.1, deviation=0.2)
+    state = QueryState(
+        query="Who do I email?",
+        rerank_outcome="complete",
+        candidates=[best],
+        channel_results={"dense": dense},
+        reference=ResolvedReference(in_context=in_context),
+    )
+    choose = edges.after_reranking(AnswerSettings(min_evidence=0.5))
+    assert choose(state, Runtime(context=Context())) == node
 
 
 def test_zero_entity_candidates_never_reach_a_judge():

@@ -2,14 +2,14 @@
 
 from theworld.answers.excerpts import QuestionCoverage
 from theworld.answers.passages import compose_passages, see_also
-from theworld.answers.sureness import probability, sureness_of
+from theworld.answers.sureness import probability_in, sureness_of
 from theworld.answers.wording import answer_text, said_text, shown_text
 
 __all__ = [
     "QuestionCoverage",
     "answer_text",
     "compose_passages",
-    "probability",
+    "probability_in",
     "said_text",
     "shown_text",
     "see_also",

@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from theworld.questions import Question
-from theworld.state import Candidate, ChannelResult, Sureness
+from theworld.questions import Question, read_question
+from theworld.state import Candidate, ChannelResult, Context, QueryState, Sureness
 from theworld.text.tokens import token_set
 
 SIGNS = ("always", "words", "meaning", "coverage", "unknown names")
@@ -109,6 +109,12 @@ def probability(ranked: Sequence[Candidate], question: Question, found: Found, *
     weights = WEIGHTS[language_of(question, ranked)]
     seen = signs(ranked, question, found, filtered=filtered)
     return 1 / (1 + math.exp(-math.fsum(w * s for w, s in zip(weights, seen, strict=True))))
+
+
+def probability_in(state: QueryState, context: Context) -> float:
+    """Return the probability that the candidates of a state hold what its query asks."""
+    question = read_question(state.query, state.language)
+    return probability(state.candidates, question, state.channel_results, filtered=bool(context.filters))
 
 
 def sureness_of(confidence: float) -> Sureness:

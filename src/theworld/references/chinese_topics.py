@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from theworld.references.config import any_of, pattern_of
-from theworld.references.history import answering, named_words, topic_tokens
+from theworld.references.history import answering, cut_at_word, named_words, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 
@@ -76,7 +76,9 @@ def topic_of(question: str) -> str:
 
 def topic_in(text: str) -> str:
     """Return what a text in either language is about, in its own words."""
-    return (topic_of(text) if has_ideographs(text) else "") or (named_words(text) or text).strip()[:LONGEST_LABEL]
+    return (topic_of(text) if has_ideographs(text) else "") or cut_at_word(
+        (named_words(text) or text).strip(), LONGEST_LABEL
+    )
 
 
 def asks_for(question: str) -> bool:

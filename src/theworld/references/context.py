@@ -28,7 +28,7 @@ from theworld.references.frames import (
     root_of,
     with_context,
 )
-from theworld.references.history import last_answer, named_words, names_in, text_of, topic_tokens
+from theworld.references.history import cut_at_word, last_answer, named_words, names_in, text_of, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import entity_key, place_of, split_sentences
 from theworld.text.folding import fold_in_place
@@ -302,8 +302,7 @@ def beginning(answer: str) -> str:
     listed = rest if first.rstrip().endswith((":", "：")) else answer if _ITEM.match(answer) else ""
     said = ", ".join(next(iter(lists_in(listed)), ())) or first
     sentence = next((one.text for one in split_sentences(_plain(said))), "").strip(CLOSING)
-    cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
-    return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
+    return cut_at_word(sentence, LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER)
 
 
 @lru_cache(maxsize=1024)

@@ -137,6 +137,12 @@ def answering(question: str, answer: str) -> str:
     return max(sentences, key=lambda sentence: overlap(wanted, sentence), default="")
 
 
+def cut_at_word(text: str, limit: int) -> str:
+    """Return the beginning of a text, at most `limit` characters, up to the end of a word where it has words."""
+    cut = text[:limit]
+    return text if cut == text else cut.rpartition(" ")[0] or cut
+
+
 def named_words(text: str) -> str:
     """Return the words of an English text that name something; a Chinese text as it is."""
     return text if has_ideographs(text) else " ".join(word for word in text.split() if topic_tokens(word))

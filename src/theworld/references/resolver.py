@@ -18,7 +18,7 @@ from theworld.references.config import LanguageCode, ReferenceResolverConfig, ch
 from theworld.references.context import CORRECTED, ITEM, FollowUp, Standalone, is_small_talk
 from theworld.references.detection import Detected, Span, find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
-from theworld.references.frames import topic_change, with_context
+from theworld.references.frames import in_frame, root_of, topic_change, with_context
 from theworld.references.history import as_messages, sure_names, text_of, topic_tokens
 from theworld.references.recall import Conversation, chat_question, recall_turns
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
@@ -31,6 +31,8 @@ _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"
 """The specification's newer names of two settings."""
 DEEPEST = 3  # follow-ups on follow-ups that are traced back
 LONGEST_DEPENDENT = 300  # characters; a longer query says itself what it is about
+MOST_OWN_TOKENS = {"en": 3, "cn": 5}
+"""Of a query that may go on from the question before without saying so: three words; of Chinese, pairs of characters."""
 
 
 class ReferenceResolver:
@@ -123,8 +125,12 @@ class ReferenceResolver:
         metadata: dict[str, Any] = {"language": conversation.language, "evidence": evidence}
         if not found:
             metadata["reason"] = "nothing in the query refers to the conversation"
-            alone_query = alone.query if self.config.rewrite else None
-            return ResolvedReference(confidence=confidence, metadata=metadata, standalone_query=alone_query)
+            return ResolvedReference(
+                confidence=confidence,
+                metadata=metadata,
+                standalone_query=alone.query if self.config.rewrite else None,
+                in_context=_in_context(query, conversation.history, alone) if self.config.rewrite else None,
+            )
         matches = tuple(_match(query, item, found, conversation, alone) for item in found)
         first = matches[0]
         metadata |= {"kind": found[0].kind, "reason": first.reason}
@@ -207,6 +213,19 @@ def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
     return _standalone(text, before, "en", depth=depth).query or text
 
 
+def _question_before(history: Sequence[Message]) -> str:
+    return FollowUp("", history, None, partial(_alone, 1)).before.text
+
+
+def _in_context(query: str, history: Sequence[Message], alone: Standalone) -> str | None:
+    """Return a query of few words with the topic of the question before, None where it has none or opens its own."""
+    most = MOST_OWN_TOKENS["cn" if has_ideographs(query) else "en"]
+    if alone.reason or len(topic_tokens(query)) > most or is_small_talk(query):
+        return None
+    own, context = in_frame(_question_before(history))
+    return with_context(query, *(topic_in(text) for text in (own, root_of(context)) if text))
+
+
 def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
     """Return the query with what its primary reference points at, None where it needs nothing or nothing is known.
 
@@ -214,8 +233,8 @@ def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence
     """
     primary, rest = matches[0], query
     if primary.reference_type is ReferenceType.CORRECTION:
-        before = FollowUp("", history, None, partial(_alone, 1)).before
-        return with_context(query, before.text[:LONGEST_DEPENDENT]) if before.text and primary.source_turns else None
+        before = _question_before(history)
+        return with_context(query, before[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
     for start, end in sorted((match.span for match in matches), reverse=True):
         rest = f"{rest[:start]} {rest[end:]}"
     if topic_tokens(rest):

@@ -139,7 +139,7 @@ class _Follower:
                 elif mode == "updates":
                     for node, update in event.items():
                         self.note(node, update or {})
-                        reached = reached or _reached(self.until, node, update or {})
+                        reached = reached or self.reached(node, update or {})
                 elif self.watch is not None and event.get("type") in {"token", "restart"}:
                     self.watch(event["type"], event.get("text", ""))
 
@@ -151,6 +151,14 @@ class _Follower:
         _Follower(Run(question, context), saved, self.until, None, self.cancelled).follow(question, config)
         self.graph, self.run.clarification, self.run.steps = saved, None, []
         self.follow(Command(resume=choice), config)
+
+    def reached(self, node: str, update: Mapping[str, Any]) -> bool:
+        """Return whether the goal is behind this node's update."""
+        if self.until == "evidence" and node == "rerank_candidates":
+            # A question that may go on from the one before may be searched once more.
+            alone = self.run.state["reference"].in_context is None
+            return alone and update.get("rerank_outcome") in {"complete", "partial"}
+        return node in _GOALS.get(self.until, ())
 
     def note(self, node: str, update: Any) -> None:
         """Keep what one node left."""
@@ -166,17 +174,17 @@ class _Follower:
                 self.watch("stage", trace)
 
 
-def _reached(until: Until, node: str, update: Mapping[str, Any]) -> bool:
-    """Return whether the goal is behind this node's update."""
-    if until == "route":
-        return node == "route_query"
-    if until == "evidence":
-        if node == "rerank_candidates":
-            return update.get("rerank_outcome") in {"complete", "partial"}
-        return node in {"restore_fused_order", "report_no_evidence", "reply_to_smalltalk"}
-    return False
-
-
+_GOALS: dict[Until, tuple[str, ...]] = {
+    "route": ("route_query",),
+    "evidence": (
+        "search_with_last_question",
+        "find_entity_candidates",
+        "restore_fused_order",
+        "report_no_evidence",
+        "reply_to_smalltalk",
+    ),
+}
+"""The nodes with whose update a goal short of the answer is reached."""
 STAGE = "rerank_candidates"
 _GIVEN = "\x1f"
 """Stands before a given text's position; no note id can hold this character."""

@@ -1,0 +1,78 @@
+"""Questions that go on from the one before without saying so: searched with it too, and with it where that is surer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from theworld import Context, Message, ReferenceResolver
+from theworld.graph import Resources, build_graph
+from theworld.state import QueryInput
+
+STAGE = "search_with_last_question"
+GOES_ON = [
+    ("What happened at Apollo 11?", "Who stayed behind?", "Who stayed behind (Apollo 11)?", "en/apollo-11.md"),
+    ("大运河有多长？", "起点在哪座城市？", "起点在哪座城市（大运河）？", "zh/grand-canal.md"),
+]
+
+
+def history(question: str) -> list[Message]:
+    return [Message("user", question), Message("assistant", "...")]
+
+
+def ask(resources: Resources, question: str, before: str) -> dict[str, Any]:
+    given = {"question": question, "history": history(before)}
+    output: dict[str, Any] = build_graph(resources).invoke(given, context=Context(use_model=False))
+    assert output["degradations"] == []
+    return output
+
+
+@pytest.mark.parametrize(("before", "question", "query", "document"), GOES_ON)
+def test_what_goes_on_is_found_by_the_question_before(
+    resources: Resources, before: str, question: str, query: str, document: str
+) -> None:
+    output = ask(resources, question, before)
+    assert STAGE in {stage.stage for stage in output["stages"]}
+    assert (output["query"], output["candidates"][0].document_id) == (query, document)
+    assert document in {citation.document_id for citation in output["citations"]}
+    alone = build_graph(resources).invoke({"question": question}, context=Context(use_model=False))
+    assert output["confidence"] > alone["confidence"]
+
+
+@pytest.mark.parametrize(
+    ("before", "question"),
+    [
+        ("What happened at Apollo 11?", "What is Mercury used for?"),
+        ("大运河有多长？", "沈括写了什么书？"),
+        ("Who built the Tianyi Pavilion?", "Where do visitors park?"),
+    ],
+)
+def test_a_question_of_its_own_stays_as_it_is(resources: Resources, before: str, question: str) -> None:
+    assert ask(resources, question, before)["query"] == question
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "in_context"),
+    [
+        ("Who do I email?", "How long is parental leave?", "Who do I email (long parental leave)?"),
+        ("怎么改成每天？", "交大邮箱的垃圾邮件汇总多久发一次？", "怎么改成每天（交大邮箱）？"),
+        ("Who do I email?", "Thanks!", None),  # about nothing
+        ("Thanks!", "How long is parental leave?", None),
+        ("Which password manager do the engineers use?", "How long is parental leave?", None),  # names enough
+        ("New topic: passwords?", "How long is parental leave?", None),
+        ("How long is it?", "How long is parental leave?", None),  # points back, so that it is rewritten anyway
+    ],
+)
+def test_only_few_words_that_point_at_nothing_may_go_on(question: str, before: str, in_context: str | None) -> None:
+    assert ReferenceResolver().resolve(question, history(before)).in_context == in_context
+
+
+def test_evidence_alone_is_of_the_second_search_too(resources: Resources) -> None:
+    from theworld.service.requests.running import run_graph
+
+    before, question, query, document = GOES_ON[0]
+    given = QueryInput(question=question, history=history(before))
+    run = run_graph(build_graph(resources), given, Context(use_model=False), until="evidence")
+    assert (run.state["query"], run.state["candidates"][0].document_id) == (query, document)
+    assert run.steps[-1].trace.stage in {STAGE, "find_entity_candidates"}
