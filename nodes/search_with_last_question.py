@@ -14,7 +14,7 @@ from langgraph.types import Overwrite
 from theworld.answers.sureness import FEWEST_NOTES, probability_in, sureness_of
 from theworld.state import Context, QueryState, Update, context_of
 
-LEAST_GAIN = 2.0
+LEAST_GAIN = 3.0
 """Times the odds of the first search: words of the question before are found again, whatever is asked now."""
 
 Search = Callable[[QueryState, Context], Mapping[str, Any]]
@@ -26,7 +26,7 @@ def may_go_on(state: QueryState, context: Context) -> bool:
     dense = state.channel_results.get("dense")
     if state.reference.in_context is None or dense is None or dense.searched < FEWEST_NOTES:
         return False
-    return sureness_of(probability_in(state, context)) == "unsure"
+    return sureness_of(probability_in(state, context)) != "sure"
 
 
 def search_with_last_question(state: QueryState, runtime: Runtime[Context], *, search: Search) -> Update:

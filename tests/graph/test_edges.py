@@ -95,7 +95,7 @@ def test_too_little_evidence_reaches_no_judge_or_model(covered, least, node):
         (None, 0.1, 300, "report_no_evidence"),
     ],
 )
-def test_only_what_may_go_on_and_is_unsure_is_searched_again(in_context, words, notes, node):
+def test_only_what_may_go_on_and_is_not_sure_is_searched_again(in_context, words, notes, node):
     best = SOME[0].model_copy(update={"covered": words / 30, "channels": {"sparse": ChannelHit(rank=1, score=words)}})
     dense = ChannelResult(channel="dense", hits=[("d#0", 0.9)], searched=notes, mean=0.1, deviation=0.2)
     state = QueryState(

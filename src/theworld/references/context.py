@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from theworld.references.chinese_topics import ASKING, LONGEST_NOUN, topic_of
 from theworld.references.config import pattern_of
-from theworld.references.detection import Detected, Kind, Span
+from theworld.references.detection import Detected, Kind, Span, asks_of_chat_alone
 from theworld.references.frames import (
     CLOSING,
     CORRECTIONS,
@@ -101,6 +101,10 @@ def is_small_talk(text: str) -> bool:
     return pattern_of(_SMALL_TALK).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…")) is not None
 
 
+def _about_nothing(text: str) -> bool:
+    return is_small_talk(text) or asks_of_chat_alone(text)
+
+
 class FollowUp:
     """A query in its conversation, and what is made of it in either language.
 
@@ -118,9 +122,9 @@ class FollowUp:
 
     @cached_property
     def before(self) -> Antecedent:
-        """The user's last question, made to stand alone; small talk is none. Empty, from -1, where there is none."""
+        """The user's last question, made to stand alone, small talk and what is about the chat left out; else empty."""
         asked = ((i, text_of(self.history[i]).strip()) for i in self.recent if self.history[i].role == "user")
-        index, text = next(((i, text) for i, text in asked if text and not is_small_talk(text)), (-1, ""))
+        index, text = next(((i, text) for i, text in asked if text and not _about_nothing(text)), (-1, ""))
         return Antecedent(self.alone(text, self.history[:index]) if text else "", index)
 
     @property

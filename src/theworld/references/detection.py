@@ -18,6 +18,7 @@ from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.sentences import apart
 from theworld.text.time_ranges import find_time_ranges
 
+_BETWEEN = r"[^。！？.!?]{0,60}?"
 MOST_OCCURRENCES = 32  # occurrences of one phrase that are looked at: what repeats it more often is no question
 _LETTER = rf"[^\W{CJK_RANGES}]"
 Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
@@ -175,3 +176,29 @@ def named_topic(query: str, item: Detected, others: Iterable[Detected]) -> str:
     before = max((span.end for span in spans if span.end <= item.span.start), default=0)
     following = query[item.span.end : after].strip()
     return following if topic_tokens(following) else query[before : item.span.start].strip()
+
+
+@cache
+def asks(kind: str) -> re.Pattern[str]:
+    """Return the pattern of a row of `asks.yaml`: Latin words stand alone, Chinese ones may stand in others."""
+    letter, table = rf"[^\W_{CJK_RANGES}]", load_table("asks")[kind]
+    edges = {"en": rf"(?<!{letter})(?:{{}})(?!{letter})", "zh": "(?:{})"}
+    rows = [
+        [edge.format("|".join(map(re.escape, word.split("/")))) for word in row]
+        for code, edge in edges.items()
+        for row in table[code]
+    ]
+    return re.compile("|".join(map(_BETWEEN.join, rows)))
+
+
+def chat_question(folded: str) -> Span | None:
+    """Return where a folded question asks, in so many words, for what was said or asked in this conversation."""
+    match = asks("asked").search(folded) or asks("said").search(folded)
+    return Span(match.start(), match.end(), match.group()) if match else None
+
+
+def asks_of_chat_alone(text: str) -> bool:
+    """Return whether a text asks for something said before, and names nothing else: "What was my first question?"."""
+    folded = fold_in_place(text[:200])
+    span = chat_question(folded)
+    return span is not None and not topic_tokens(f"{folded[: span.start]} {folded[span.end :]}")

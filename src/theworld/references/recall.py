@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, any_of, load_table
 from theworld.references.context import RANKS
-from theworld.references.detection import Span, in_zone, said_within
+from theworld.references.detection import asks, chat_question, in_zone, said_within
 from theworld.references.history import (
     CLEAR_OVERLAP,
     as_messages,
@@ -33,12 +33,10 @@ from theworld.state import Message, ReferenceScope, ReferenceType, ResolvedRefer
 from theworld.text import entity_key, fold, split_sentences
 from theworld.text.calendar_units import Interval
 from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES
 
 MOST_STANCES = 100  # stances kept per thread; the oldest make room
 MOST_RANKED = 20  # stances of a history that are compared with the topic named, the latest
 TOPIC_NEIGHBOURS = 2  # messages taken before and after a labelled one
-_BETWEEN = r"[^。！？.!?]{0,60}?"
 _POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
 _ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth)\b|(?<=第)[一二三四五]|最初|最早|一开始|最开始")
 _ROLES = ("user", "assistant")
@@ -217,31 +215,12 @@ class Quote(NamedTuple):
     clear: bool = True  # whether it holds what the question names, or this names nothing
 
 
-@cache
-def _asks(kind: str) -> re.Pattern[str]:
-    """Return the pattern of a table's rows: Latin words stand alone, Chinese ones may stand in others."""
-    letter, table = rf"[^\W_{CJK_RANGES}]", load_table("asks")[kind]
-    edges = {"en": rf"(?<!{letter})(?:{{}})(?!{letter})", "zh": "(?:{})"}
-    rows = [
-        [edge.format("|".join(map(re.escape, word.split("/")))) for word in row]
-        for code, edge in edges.items()
-        for row in table[code]
-    ]
-    return re.compile("|".join(map(_BETWEEN.join, rows)))
-
-
-def chat_question(folded: str) -> Span | None:
-    """Return where a folded question asks, in so many words, for what was said or asked in this conversation."""
-    match = _asks("asked").search(folded) or _asks("said").search(folded)
-    return Span(match.start(), match.end(), match.group()) if match else None
-
-
 def asks_what_was_said(question: str, reference: ResolvedReference) -> bool:
     """Return True for a question that refers to the conversation and asks for words of it."""
     if reference.reference_type not in _POINTING or reference.metadata.get("kind") in {"pronoun", "continuation"}:
         return False
     folded = fold_in_place(question)
-    return chat_question(folded) is not None or _asks("pointing").search(fold(question)) is not None
+    return chat_question(folded) is not None or asks("pointing").search(fold(question)) is not None
 
 
 def quote_for(question: str, reference: ResolvedReference, history: Sequence[Message]) -> Quote | None:
@@ -255,9 +234,9 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     rank, word = (RANKS[ordinal.group()], ordinal.group()) if ordinal else (len(asked), "")
     own = f"my {word} question" in folded or f"第{word}个问题" in folded
     counted = asked[rank] if rank < len(asked) else None
-    if _asks("asked").search(folded):
+    if asks("asked").search(folded):
         if asked and not ordinal:
-            wanted = topic_tokens(_asks("asked").sub(" ", folded))
+            wanted = topic_tokens(asks("asked").sub(" ", folded))
             share, counted = max((overlap(wanted, text_of(history[i])), i) for i in asked)
             counted = counted if share or not wanted else None
         return None if counted is None else _quoted(history, counted)

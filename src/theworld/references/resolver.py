@@ -15,12 +15,12 @@ from theworld.references.assistance import LLMResolver, ask_model
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
-from theworld.references.context import CORRECTED, ITEM, FollowUp, Standalone, is_small_talk
-from theworld.references.detection import Detected, Span, find_references, named_topic, order_references
+from theworld.references.context import CORRECTED, ITEM, Antecedent, FollowUp, Standalone, is_small_talk
+from theworld.references.detection import Detected, Span, chat_question, find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import in_frame, root_of, topic_change, with_context
 from theworld.references.history import as_messages, sure_names, text_of, topic_tokens
-from theworld.references.recall import Conversation, chat_question, recall_turns
+from theworld.references.recall import Conversation, recall_turns
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
@@ -32,7 +32,7 @@ _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"
 DEEPEST = 3  # follow-ups on follow-ups that are traced back
 LONGEST_DEPENDENT = 300  # characters; a longer query says itself what it is about
 MOST_OWN_TOKENS = {"en": 3, "cn": 5}
-"""Of a query that may go on from the question before without saying so: three words; of Chinese, pairs of characters."""
+"""Of a query that may go on from the one before without saying so: three words; in Chinese, pairs of characters."""
 
 
 class ReferenceResolver:
@@ -213,16 +213,25 @@ def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
     return _standalone(text, before, "en", depth=depth).query or text
 
 
-def _question_before(history: Sequence[Message]) -> str:
-    return FollowUp("", history, None, partial(_alone, 1)).before.text
+def _question_before(history: Sequence[Message]) -> Antecedent:
+    return FollowUp("", history, None, partial(_alone, 1)).before
+
+
+def _few_words(text: str) -> bool:
+    return len(topic_tokens(text)) <= MOST_OWN_TOKENS["cn" if has_ideographs(text) else "en"]
 
 
 def _in_context(query: str, history: Sequence[Message], alone: Standalone) -> str | None:
-    """Return a query of few words with the topic of the question before, None where it has none or opens its own."""
-    most = MOST_OWN_TOKENS["cn" if has_ideographs(query) else "en"]
-    if alone.reason or len(topic_tokens(query)) > most or is_small_talk(query):
+    """Return a query of few words with the topic of the question before, None where it has none or opens its own.
+
+    Where that question has few words too, it may have gone on itself, and the topic of the one before it is added.
+    """
+    if alone.reason or not _few_words(query) or is_small_talk(query):
         return None
-    own, context = in_frame(_question_before(history))
+    before = _question_before(history)
+    own, context = in_frame(before.text)
+    if not context and own and _few_words(own):
+        context = in_frame(_question_before(history[: before.source]).text)[0]
     return with_context(query, *(topic_in(text) for text in (own, root_of(context)) if text))
 
 
@@ -233,7 +242,7 @@ def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence
     """
     primary, rest = matches[0], query
     if primary.reference_type is ReferenceType.CORRECTION:
-        before = _question_before(history)
+        before = _question_before(history).text
         return with_context(query, before[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
     for start, end in sorted((match.span for match in matches), reverse=True):
         rest = f"{rest[:start]} {rest[end:]}"
