@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import QuestionCoverage, answer_text, compose_passages, probability_in, see_also, sureness_of
+from theworld.answers import QuestionCoverage, answer_text, compose_passages, probability_in, relevant, see_also, sureness_of
 from theworld.deadline import DeadlineExceededError, run_within
 from theworld.degrading import degrading
 from theworld.errors import ModelError, StoreError
@@ -79,14 +79,15 @@ def answer_with_passages(
     passages = compose_passages(ranked, coverage, limit - places - (len(short.text) if short else 0), read, between)
     if not passages:
         return {"result": short, "degradations": noted}
-    apart = told_apart(passages)
+    namesakes = share_a_name(ranked)
+    apart = told_apart(passages, namesakes)
     longer = sum(len(new.place) - len(old.place) for new, old in zip(apart, passages, strict=True))
     answer = short or Answer(kind="extractive", confidence=confidence)
     answer = answer.model_copy(
         update={
             "short": answer.text,
             "passages": apart,
-            "see_also": see_also(ranked, passages, places - longer),
+            "see_also": see_also(ranked, passages, places - longer, namesakes),
             "sureness": sureness_of(answer.confidence),
             "citations": tuple(passage.citation for passage in apart),
             "reason": answer.reason or f"the best notes hold what is asked with probability {confidence:.2f}",
@@ -97,13 +98,18 @@ def answer_with_passages(
     return {"result": answer.model_copy(update={"text": text}), "degradations": noted}
 
 
-def told_apart(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+def share_a_name(notes: Sequence[Candidate]) -> frozenset[str]:
+    """Return the documents among those of the notes whose file's name another one has too."""
+    names = {note.document_id: place_of(note.document_id, note.source, "", ()) for note in notes}
+    often = Counter(names.values())
+    return frozenset(document for document, name in names.items() if often[name] > 1)
+
+
+def told_apart(passages: Sequence[Passage], namesakes: Set[str]) -> tuple[Passage, ...]:
     """Return the passages; places of documents that share their file's name have its whole path."""
-    names = {one.document_id: place_of(one.document_id, one.source, "", ()) for one in passages}
-    shared = {name for name, number in Counter(names.values()).items() if number > 1}
     return tuple(
         one.model_copy(update={"place": place_of(one.document_id, one.source, one.title, one.section, whole_path=True)})
-        if names[one.document_id] in shared
+        if one.document_id in namesakes
         else one
         for one in passages
     )
@@ -124,8 +130,8 @@ def meanings(state: QueryState, language: str) -> list[str]:
 
 
 def supports_first(candidates: Sequence[Candidate], short: Answer | None) -> list[Candidate]:
-    """Return the candidates, those first that a short answer was read off."""
+    """Return the relevant candidates, those first that a short answer was read off."""
     supports = list(dict.fromkeys(citation.note_id for citation in short.citations)) if short else []
     by_id = {candidate.note_id: candidate for candidate in candidates}
     first = [by_id[note_id] for note_id in supports if note_id in by_id]
-    return [*first, *(candidate for candidate in candidates if candidate not in first)]
+    return [*first, *(candidate for candidate in relevant(candidates) if candidate not in first)]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -50,6 +51,7 @@ def search_with_last_question(state: QueryState, runtime: Runtime[Context], *, s
         return {}
     return {
         "query": query,
+        "reference": replace(state.reference, standalone_query=query),
         "channel_results": Overwrite(found.channel_results),
         "candidates": found.candidates,
         "evidence": found.evidence,

@@ -35,6 +35,7 @@ def test_what_goes_on_is_found_by_the_question_before(
     output = ask(resources, question, before)
     assert STAGE in {stage.stage for stage in output["stages"]}
     assert (output["query"], output["candidates"][0].document_id) == (query, document)
+    assert output["reference"].standalone_query == query
     assert document in {citation.document_id for citation in output["citations"]}
     alone = build_graph(resources).invoke({"question": question}, context=Context(use_model=False))
     assert output["confidence"] > alone["confidence"]

@@ -85,3 +85,17 @@ def test_overlap_counts_single_ideographs() -> None:
 )
 def test_topic_of_a_text(text: str, topic: str) -> None:
     assert topic in topic_in(text).lower()
+
+
+@pytest.mark.parametrize(
+    ("question", "about_chat", "next_one", "query"),
+    [
+        ("阿里云盘令牌哪里拿？", "你还记得我最开始问什么吗", "它多久过期？", "阿里云盘令牌多久过期？"),
+        ("How long is parental leave?", "Do you remember what I asked first?", "Is it paid?", "parental leave"),
+    ],
+)
+def test_a_question_about_the_chat_is_no_context(question: str, about_chat: str, next_one: str, query: str) -> None:
+    history = [Message("user", question), Message("assistant", "..."), Message("user", about_chat)]
+    resolved = ReferenceResolver().resolve(next_one, [*history, Message("assistant", question)])
+    assert query in (resolved.standalone_query or "")
+    assert about_chat.rstrip("?") not in (resolved.standalone_query or "")

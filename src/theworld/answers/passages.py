@@ -15,7 +15,7 @@ table's header, a list's introduction) is the lead, which is shown before them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
@@ -46,6 +46,9 @@ FIRST_SHARE = 0.75
 note is shown whole where it fits at all."""
 NEIGHBOURS = 3
 """Notes on each side of the first that it may grow by."""
+LEAST_RELEVANCE = 0.3
+"""Share of the best note's relevance below which a note is neither shown nor named: in a small folder what is left of
+it, in a large one without use (of twelve sets of documents no answer needed one)."""
 SEE_ALSO = 3
 """Further places named."""
 LONGEST_GAP = 4
@@ -131,15 +134,27 @@ def compose_passages(
     return tuple(_passage(number, run, coverage.words) for number, run in enumerate(runs, 1))
 
 
-def see_also(ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int) -> tuple[str, ...]:
-    """Return the places of the best notes that are not shown, each once, as many as `limit` characters hold."""
+def relevant(ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Return the notes that are not far less relevant than the best of them."""
+    least = LEAST_RELEVANCE * max((note.final_score for note in ranked), default=0.0)
+    return [note for note in ranked if note.final_score >= least]
+
+
+def see_also(
+    ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int, namesakes: Set[str] = frozenset()
+) -> tuple[str, ...]:
+    """Return the places of the best notes that are not shown, each once, as many as `limit` characters hold.
+
+    Those of `namesakes`, documents that share their file's name, have the whole path.
+    """
     spans = [(one.document_id, one.start, one.end) for one in shown]
     left = (
         note
         for note in ranked
         if not any(name == note.document_id and start < note.end and note.start < end for name, start, end in spans)
     )
-    hidden = [place for place in dict.fromkeys(map(_place, left)) if place not in {one.place for one in shown}]
+    places = (_place(note, whole_path=note.document_id in namesakes) for note in left)
+    hidden = [place for place in dict.fromkeys(places) if place not in {one.place for one in shown}]
     lengths = accumulate(len(place) + FRAME for place in hidden[:SEE_ALSO])
     return tuple(place for place, length in zip(hidden, lengths, strict=False) if length <= limit)
 
@@ -282,5 +297,5 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     )
 
 
-def _place(note: Note) -> str:
-    return place_of(note.document_id, note.source, note.title, note.section)
+def _place(note: Note, *, whole_path: bool = False) -> str:
+    return place_of(note.document_id, note.source, note.title, note.section, whole_path=whole_path)

@@ -17,7 +17,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import content_hash
 from theworld.text import Language, without_qualifier
 
-PROCESSING = "notes-12"
+PROCESSING = "notes-13"
 """Changes whenever the same text would be processed in another way, so that everything is made anew. Hashes begin with
 it: what was made by an earlier version is known by that."""
 

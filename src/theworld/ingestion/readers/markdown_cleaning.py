@@ -51,9 +51,13 @@ _GONE = "\0"
 _HOLDS_NOTHING = re.compile(r"<(?!t[dh]\b)(?P<element>\w+)\b[^<>]*>\s*\0[\s\0]*</(?P=element)\s*>")
 _LINE_GONE = re.compile(r"^[ \t]*(?:(?:[-*+>]|#{1,6}|\d+[.)])[ \t]*)*\0[ \t\0]*(?:\n|\Z)", re.M)
 _WRAPPER = re.compile(
-    r"^(?:(?P<quote>(?P<end>(?:[ \t]*>)+)[ \t]*)|[ \t]*):{3,}[ \t]*(?P<kind>\w*)[ \t]*(?P<title>[^\n]*)$", re.M
+    r"^(?:(?P<quote>(?P<end>(?:[ \t]*>)+)[ \t]*)|[ \t]*)"
+    r"(?::{3,}[ \t]*(?:(?:code-)?tabs\b[^\n]*)?(?P<kind>\w*)|@(?P<tab>tab)\b(?::\w+)?(?=[ \t]+\S))"
+    r"[ \t]*(?P<title>[^\n]*)$",
+    re.M,
 )
-"""The lines around an admonition of Docusaurus, VitePress and Pandoc: `:::note Title` and `:::`."""
+"""The lines around an admonition of Docusaurus, VitePress and Pandoc, `:::note Title` and `:::`; around the tabs of
+VuePress and above each, `::: tabs#name` and `@tab Title`."""
 _ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?", re.M)
 """The beginning of a quote that GitHub or Obsidian shows as an admonition."""
 _HARD_BREAK = re.compile(r"(?<=[^\s\\])[ \t]*\\(?=\r?\n(?! {4}|\t))")
@@ -81,7 +85,9 @@ _TAG = re.compile(
 _CLOSED = re.compile(r"</(?P<closed>[A-Za-z][A-Za-z0-9.-]*)\s*>|<(?P<single>[A-Z][A-Za-z0-9.]*)(?:\s[^<>]*)?/>")
 _VALUED = re.compile(r"[\w-]=[\"'{]")
 _SPOKEN = re.compile(r"\b(?:label|title|summary|caption)=(?:\"([^\"]*)\"|'([^']*)')")
-_STYLING = frozenset("class className style id type icon color size width height key".split())
+_STYLING = frozenset(
+    "class className style id type icon color size width height align valign vertical variant key".split()
+)
 """Attributes of components that say nothing."""
 _ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"/]*)\"|'([^'/]*)')")
 _SETTING = r"(?:[#.][\w-]+|[\w-]+=(?:\"[^\"\n]*\"|[^\s{}\"]+))"
@@ -216,7 +222,9 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     # Of an admonition's first line its title is kept, else its kind.
     text = _WRAPPER.sub(
         lambda line: (
-            f"{line['quote'] or ''}{_bold(line['title'] or line['kind'])}" if line["kind"] else line["end"] or ""
+            f"{line['quote'] or ''}{_bold(line['title'] or line['kind'])}"
+            if line["kind"] or line["tab"]
+            else line["end"] or ""
         ),
         text,
     )
