@@ -14,7 +14,7 @@ from typing import NamedTuple
 from theworld.questions import Question, read_question
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
-from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, TermKind, classes_named, segment, terms_of
+from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, classes_named, segment, terms_of
 from theworld.text.calendar_units import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
@@ -26,6 +26,10 @@ class Ranking(NamedTuple):
 
     size: int
     highest: bool
+    of_number: bool = False
+    """Whether how many there are is ranked, unless a measure is named: the most, the fewest."""
+    what: Term | None = None
+    """What is ranked: the class or attribute that "which" or the ranking stands before."""
 
 
 _N = r"(?P<n>[1-9]\d{0,2}|[一二两三四五六七八九十]{1,3})"
@@ -34,22 +38,21 @@ _N_EN = rf"(?P<n>[1-9]\d{{0,2}}|{_NUMBERS})"
 _COUNTED = "|".join(CUES["classifiers"])
 
 
-def _rankings() -> Iterator[tuple[re.Pattern[str], TermKind, bool]]:
-    """Yield the forms of rankings, each of the highest or the lowest; a superlative beside a `top` may turn it."""
-    yield re.compile(rf"(?P<said>(?:排名)?前\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起)?的?)"), "top", True
-    yield re.compile(rf"(?P<said>哪\s*{_N}\s*(?:{_COUNTED}))"), "top", True
-    yield re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9]))"), "top", True
+def _rankings() -> Iterator[tuple[re.Pattern[str], bool]]:
+    """Yield the forms of rankings, each of the highest or the lowest; a superlative beside one may turn it."""
+    yield re.compile(rf"(?P<said>(?:排名)?前\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起)?的?)"), True
+    yield re.compile(rf"(?P<said>哪\s*{_N}\s*(?:{_COUNTED}))"), True
+    yield re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9]))"), True
     adjectives = [word for both in CUES["adjectives"].values() for words in both.values() for word in words]
     zh = "|".join(word for word in adjectives if not word.isascii())
-    yield re.compile(rf"(?:{zh})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}))"), "top", True
+    yield re.compile(rf"(?:{zh})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}))"), True
     for name in ("highest", "lowest"):
         zh, en = (
             "|".join(re.escape(word) for word in sorted(CUES["superlative"][name][language], key=len, reverse=True))
             for language in ("zh", "en")
         )
-        highest = name == "highest"
-        yield re.compile(rf"(?P<said>(?:{zh})的?\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起))"), "superlative", highest
-        yield re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?{_N_EN}\s+(?:{en})(?![a-z]))"), "superlative", highest
+        yield re.compile(rf"(?P<said>(?:{zh})的?\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起))"), name == "highest"
+        yield re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?{_N_EN}\s+(?:{en})(?![a-z]))"), name == "highest"
 
 
 _RANKINGS = tuple(_rankings())
@@ -62,13 +65,14 @@ def find_rankings(folded: str) -> list[Term]:
             match.start("said"),
             match.end("said"),
             match["said"],
-            (Meaning("top", kind, Ranking(read_numeral(match["n"]) or 0, highest)),),
+            (Meaning("top", "", Ranking(read_numeral(match["n"]) or 0, highest)),),
         )
-        for pattern, kind, highest in _RANKINGS
+        for pattern, highest in _RANKINGS
         for match in pattern.finditer(folded)
     ]
 
 
+_FAR = (None,) * 100
 _PERIOD = re.compile(r"[上下前去本这那当今明昨]一?个?$")
 _COMPARED = "|".join(
     re.escape(word)
@@ -171,24 +175,23 @@ def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     people = {  # what has a first name, or a person's name (姓名)
         class_id
         for class_id, table in mapping.classes.items()
-        if table.given is not None or any((said or "").endswith("姓名") for said in (table.label.zh, table.label.en))
+        if table.given is not None or "姓名" in f"{table.label.zh} {table.label.en}"
     }
-    own = {relations[m.name].source for t in terms for m in t.of("relation", "role") if m.name in relations} & people
-    found = own or named & people
-    if not found and named:  # those that what is named belongs to most directly
-        ways = {c: [mapping.path(one, c, single=True) for one in named] for c in people}
-        lengths = {c: sum(map(len, filter(None, paths))) for c, paths in ways.items() if all(paths)}
-        found = {c for c, length in lengths.items() if length == min(lengths.values())}
-    beside = [b if a.of("top", "who") else a for a, b in pairwise(terms) if a.of("top", "who") or b.of("who")]
-    found = classes_named(beside) or found  # who the top five customers are, 老师是谁
+    own = {relations[m.name].source for t in terms for m in t.of("relation", "role")} & people
+    pairs = [(a, b) for a, b in pairwise(terms) if a.of("top", "who") or b.of("who")]
+    beside = classes_named(b if a.of("top", "who") else a for a, b in pairs)  # who the top five are, 老师是谁
+    steps = {c: sum(len(mapping.path(one, c, single=True) or _FAR) for one in named) for c in people}
+    nearest = {c for c in people if steps[c] == min(steps.values())}  # that what is named belongs to most directly
+    found = beside or own or named & people or nearest
     if len(found) != 1:
         raise UnclearError("it is not clear who is asked for")
-    made: list[Term] = []
-    for term in terms:
-        made.append(term._replace(meanings=(Meaning("which", term.text),)) if term.of("who") else term)
-        if term.of("who") and (own or not named & found):
-            made.append(term._replace(start=term.end, meanings=(Meaning("class", *found),)))
-    return made
+    meanings = (Meaning("which", "who"),), (Meaning("class", *found),)
+    said = meanings[:1] if found <= named and not own else meanings
+    return [
+        term._replace(start=term.end if i else term.start, meanings=meant) if term.of("who") else term
+        for term in terms
+        for i, meant in enumerate(said if term.of("who") else said[:1])
+    ]
 
 
 def _with_kinds(terms: Sequence[Term]) -> tuple[Term, ...]:
