@@ -54,6 +54,7 @@ _LIMITS: tuple[tuple[type[exp.Expr], Callable[[Any], object], str], ...] = (
     (exp.With, lambda node: not node.args.get("recursive"), "WITH RECURSIVE is not allowed"),
     (exp.Identifier, lambda node: _NAME.fullmatch(node.name), "names only hold letters, digits, _ and blanks"),
     (exp.Star, lambda node: isinstance(node.parent, exp.Count | exp.Select), "* only stands in COUNT and SELECT"),
+    (exp.Limit, lambda node: isinstance(node.expression, exp.Literal) and node.expression.is_int, "LIMIT is a number"),
     (exp.Like, lambda node: len(node.expression.name) <= 50, "patterns have at most 50 characters"),
 )
 """What a node of a type must meet, and what is said otherwise."""
@@ -127,7 +128,14 @@ class _Check:
         if len(nodes) > MOST_NODES or max(node.depth for node in nodes) > MOST_DEPTH:
             raise refused("it is too large")
         for node in nodes:
-            self._check_node(node)
+            node.comments = None
+            if type(node) not in _ALLOWED:
+                raise refused(f"{node.key.upper().replace('_', ' ')} is not allowed")
+            if isinstance(node, exp.Placeholder) and node.name not in self._parameters:
+                raise refused(f"the parameter {node.name or '?'} has no value")
+            broken = next((why for kind, allowed, why in _LIMITS if isinstance(node, kind) and not allowed(node)), None)
+            if broken:
+                raise refused(f"{broken}: {node.sql()[:40]}")
         self._check_names(tree)
         tree = self._qualified(tree)
         for select in tree.find_all(exp.Select):
@@ -139,24 +147,10 @@ class _Check:
                 name = values.setdefault(literal.this, f"text_{len(values) + 1}")
                 self._parameters[name] = literal.this
                 literal.replace(exp.Placeholder(this=name))
-        if any(
-            not (isinstance(one.expression, exp.Literal) and one.expression.is_int) for one in tree.find_all(exp.Limit)
-        ):
-            raise refused("LIMIT must be a number")
         own, most = tree.args.get("limit"), self._max_rows + 1
         if own is None or int(own.expression.this) > most:
             tree.set("limit", exp.Limit(expression=exp.Literal.number(most)))
         return Statement(tree.sql(dialect=self._dialect, comments=False), self._parameters)
-
-    def _check_node(self, node: exp.Expr) -> None:
-        node.comments = None
-        if type(node) not in _ALLOWED:
-            raise refused(f"{node.key.upper().replace('_', ' ')} is not allowed")
-        if isinstance(node, exp.Placeholder) and node.name not in self._parameters:
-            raise refused(f"the parameter {node.name or '?'} has no value")
-        for kind, allowed, why in _LIMITS:
-            if isinstance(node, kind) and not allowed(node):
-                raise refused(f"{why}: {node.sql()[:40]}")
 
     def _check_names(self, tree: exp.Expr) -> None:
         """Every table is mapped or a WITH of the statement; every name is written as the mapping writes it."""

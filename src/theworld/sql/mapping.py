@@ -74,6 +74,12 @@ class DatabaseMapping:
             for class_id in self.classes
         }
         """The attributes of each class that have a column, inherited ones included, by id."""
+        self.people: frozenset[str] = frozenset(
+            class_id
+            for class_id, table in self.classes.items()
+            if table.given is not None or "姓名" in f"{table.label.zh} {table.label.en}"
+        )
+        """The classes whose rows have a first name, or are named by a column of people's names (姓名)."""
         self.measures = {class_id: [*filter(is_measure, own.values())] for class_id, own in self.attributes.items()}
         self.relations: list[tuple[Relation, RelationJoin]] = [
             (one, one.join)

@@ -18,7 +18,7 @@ Needs = Sequence[frozenset[str]]
 _COUNTED = {"sum", "trend", "change", "change_over_year"}
 """What may be said of a count: a total of rows is their number."""
 _QUANTITY = {"quantity", "数量"}
-_PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average", "count": "count"}
+_PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average"}
 
 
 class Head(NamedTuple):
@@ -48,28 +48,24 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
     measured = _attributes(terms, found.mapping, needs)
     aggregates = sorted({*terms_of(terms, "aggregate")} - {one.term for one in measured})
     counts = [t for t in aggregates if name_of(t) == "count"]
-    others = [t for t in aggregates if t not in counts]
     if len(counts) == len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
         counts = []  # how many beds: the beds, not the rows
+    if counts and measured:
+        raise UnclearError("it is not clear what is counted")
     if counts or (ranking and ranking.of_number and not measured):
-        if measured or len(counts) > 1 or not {name_of(t) for t in others} <= _COUNTED:
-            raise UnclearError("it is not clear what is counted")
-        return _counted(terms, counts, others, found, needs)
-    if not measured and (others or ranking or not terms_of(terms, "which")):
+        return _counted(terms, aggregates, found, needs)
+    if not measured and (aggregates or ranking or not terms_of(terms, "which")):
         measured = _stood_for(terms, found.mapping)
-    said = [(word, _nearest(word, measured, terms)) for word in others if measured]
+    said = [(word, _nearest(word, measured, terms)) for word in aggregates]
     return [head for one in measured for head in _heads(one, [word for word, near in said if near is one], ranking)]
 
 
-def _nearest(word: Term, measured: Sequence[_Measured], terms: Sequence[Term]) -> _Measured:
+def _nearest(word: Term, measured: Sequence[_Measured], terms: Sequence[Term]) -> _Measured | None:
     """Return the measure that a word stands nearest to, "and" between them counting most."""
-
-    def apart(one: _Measured) -> tuple[int, int]:
-        first, second = sorted((one.term, word))
-        joints = [t for t in terms_of(terms, "joined") if first.end <= t.start < second.start]
-        return len(joints), second.start - first.end
-
-    return min(measured, key=apart)
+    joints = [term.start for term in terms_of(terms, "joined")]
+    gaps = {one: (first.end, second.start) for one in measured for first, second in [sorted((one.term, word))]}
+    apart = {one: (sum(start <= joint < end for joint in joints), end - start) for one, (start, end) in gaps.items()}
+    return min(apart, key=apart.__getitem__, default=None)
 
 
 def name_of(term: Term) -> str:
@@ -78,7 +74,7 @@ def name_of(term: Term) -> str:
 
 
 def _analysis(terms: Sequence[Term]) -> Analysis:
-    found = {name_of(t) for t in terms} - _PLAIN.keys()
+    found = {name_of(t) for t in terms} - {*_PLAIN, "count"}
     if len(found) > 1:
         raise UnclearError("more than one analysis is asked of one measure")
     return cast("Analysis", found.pop()) if found else ""
@@ -98,16 +94,18 @@ def _rows_named(terms: Sequence[Term]) -> list[str]:
     return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
 
 
-def _counted(
-    terms: Sequence[Term], counts: Sequence[Term], others: Sequence[Term], found: Restrictions, needs: Needs
-) -> list[Head]:
+def _counted(terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs) -> list[Head]:
     """Return what is counted: the class first named after the count word, else last before it, else what is related.
 
     "Most" counts the last class named, where there is one.
     """
+    counts = [t for t in aggregates if name_of(t) == "count"]
+    others = {name_of(t) for t in aggregates} - {"count"}
+    if len(counts) > 1 or not others <= _COUNTED:
+        raise UnclearError("it is not clear what is counted")
     spoken = [found.related_class] if found.related_class else []
     if not counts:
-        return [Head(base, analysis=_analysis(others)) for base in _rows_named(terms)[-1:] or spoken]
+        return [Head(base, analysis=_analysis(aggregates)) for base in _rows_named(terms)[-1:] or spoken]
     common = set.intersection(*(t.owners("value") for t in found.values)) if found.values else set()
     spoken = spoken or ([*common] if len(common) == 1 else [])  # chief physicians are doctors
     at = terms.index(counts[0])
@@ -117,7 +115,7 @@ def _counted(
             return [head]
         if counts[0].text == "有多少" and _stood_for(near[:1], found.mapping):
             raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
-        return [Head(base, analysis=_analysis(others))]
+        return [Head(base, analysis=_analysis(aggregates))]
     raise UnclearError("nothing is named that could be counted")
 
 
@@ -206,7 +204,9 @@ def part_and_whole(
     if len(heads) == 1:
         return heads[0], None, "rows" if grouped else "all"
     # what percentage of the limit is used: the whole stands first
-    whole_first = asked.of("share")[0].name == "whole_first" and asked < terms_of(terms, "attribute")[0]
+    whole_first = asked.of("share")[0].name == "whole_first" and asked < min(
+        terms_of(terms, "attribute"), default=asked
+    )
     part, whole = heads[::-1] if whole_first else heads
     if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
         raise UnclearError("a share needs two measures in one unit")

@@ -60,8 +60,7 @@ class Restrictions:
 
     def filters(self, base: str) -> tuple[Filter, ...]:
         """Return the conditions as seen from a class."""
-        by_term = {term: self._instances(term, class_id, base) for term, class_id in self.named.items()}
-        by_term |= {term: self._valued(term, base) for term in self.values}
+        by_term = {term: self._is(term, base) for term in (*self.named, *self.values)}
         places = {term: (one.path, one.class_id, one.column) for term, one in by_term.items()}
         if any(places.get(a, a) != places.get(b, b) for a, b in self.alternatives):
             raise UnclearError("what stands beside 'or' is not of one kind")
@@ -98,15 +97,10 @@ class Restrictions:
         keys = tuple(m.value for t in to for m in t.of("entity") if m.owner == join.target)
         self.used.update(to)
         if to and not keys:
-            self.related.append(replace(self._valued(to[0], join.target), path=(join,), label=words))
+            self.related.append(replace(self._is(to[0], join.target), path=(join,), label=words))
         elif keys or all(known.path != (join,) for known in self.related):
             key = self.mapping.classes[join.target].key
             self.related.append(Filter((join,), join.target, key, "in" if keys else "exists", keys, words))
-
-    def _instances(self, term: Term, class_id: str, base: str) -> Filter:
-        keys = tuple(m.value for m in term.of("entity") if m.owner == class_id)
-        key, below = self.mapping.classes[class_id].key, self.mapping.belongs_by(class_id)
-        return Filter(self._path(base, class_id), class_id, key, "in", keys, term.text, below, term in self.negated)
 
     def _given(self, term: Term, base: str) -> Filter:
         """Return the condition that a column of the rows holds something, or that something leads to them."""
@@ -130,10 +124,11 @@ class Restrictions:
             raise UnclearError(f"it is not said that {base} and {class_id} meet in {between[0]}")
         return path
 
-    def _valued(self, term: Term, base: str) -> Filter:
-        """Return the condition that a column has the values that a word means: of the nearest class that has them."""
+    def _is(self, term: Term, base: str) -> Filter:
+        """Return the condition that rows are an instance, or have the values a word means: in the nearest class."""
         choices: dict[str, list[Cell]] = {}
-        for meaning in term.of("value"):
+        own = self.named.get(term)
+        for meaning in term.of("value") if own is None else [m for m in term.of("entity") if m.owner == own]:
             choices.setdefault(meaning.name.partition("=")[0], []).append(meaning.value)
         steps: dict[str, tuple[bool, int]] = {}
         for name in choices:
@@ -143,9 +138,11 @@ class Restrictions:
         nearest = [name for name in choices if steps[name] == min(steps.values())]
         if len(nearest) != 1:
             raise UnclearError(f"{term.text!r} means more than one thing")
-        class_id, column = nearest[0].partition(".")[0], self.mapping.attribute(nearest[0]).column or ""
-        values, negated = tuple(choices[nearest[0]]), term in self.negated
-        return Filter(self._path(base, class_id), class_id, column, "in", values, term.text, negated=negated)
+        (name,), class_id = nearest, nearest[0].partition(".")[0]
+        column = self.mapping.classes[class_id].key if own else self.mapping.attribute(name).column or ""
+        below = self.mapping.belongs_by(class_id) if own else None
+        path, negated = self._path(base, class_id), term in self.negated
+        return Filter(path, class_id, column, "in", tuple(choices[name]), term.text, below, negated)
 
 
 def _merged(filters: Sequence[Filter]) -> list[Filter]:
@@ -176,7 +173,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             found.named[term] = classes.pop()
         elif term.of("value") and not term.of("attribute", "class", "aggregate"):
             found.values.append(term)
-        elif term.of("dated") and not term.of("class", "attribute") and not _dates_a_period(terms, i):
+        elif term.of("dated") and not term.of("class", "attribute") and not _dates_a_period(terms, term):
             found.given += [] if _names_column(term, terms[i + 1 : i + 2], mapping) else [term]
         else:
             continue
@@ -192,12 +189,11 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     return found
 
 
-def _dates_a_period(terms: Sequence[Term], at: int) -> bool:
+def _dates_a_period(terms: Sequence[Term], verb: Term) -> bool:
     """Return whether a verb says which date a period is of: the last verb before it, else the first after it."""
-    periods = [i for i, t in enumerate(terms) if t.of("period")]
-    verbs = [i for i, t in enumerate(terms) if t.of("dated", "traded") and not t.of("class", "entity", "value")]
-    said = ([v for v in verbs if v < periods[0]][-1:] or verbs[:1]) if periods else []
-    return at in said
+    verbs = [t for t in terms_of(terms, "dated", "traded") if not t.of("class", "entity", "value")]
+    periods = terms_of(terms, "period")[:1]
+    return any(verb in ([one for one in verbs if one < period][-1:] or verbs[:1]) for period in periods)
 
 
 def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:

@@ -231,8 +231,8 @@ def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> st
     """Return the class that is listed: the owner of the attributes asked for, else what is asked for, or related."""
     asked = [i for i, t in enumerate(terms) if t.of("which")][:1]
     near = [t for i in asked for t in (*terms[i + 1 : i + 2], *terms[max(0, i - 1) : i]) if not t.of("entity")]
-    near += terms[::-1] if not asked and found.related_class else []
-    related = [found.related_class] if found.related_class else []
+    related = [found.related_class] if found.related_class and not asked else []
+    near += terms[::-1] if related else []
     bases = owners or [t.of("class")[0].name for t in terms_of(near, "class")][:1] or related
     if len(bases) != 1:
         raise UnclearError("it is not clear what is asked of the database")
