@@ -36,44 +36,22 @@ _N = r"(?P<n>[1-9]\d{0,2}|[一二两三四五六七八九十]{1,3})"
 _NUMBERS = "|".join(word for word, n in ENGLISH_NUMBERS.items() if n > 1)
 _N_EN = rf"(?P<n>[1-9]\d{{0,2}}|{_NUMBERS})"
 _COUNTED = "|".join(CUES["classifiers"])
-
-
-_PRICIEST = "|".join(
-    w for both in CUES["adjectives"].values() for words in both.values() for w in words if not w.isascii()
+_ADJECTIVES = "|".join(word for both in CUES["adjectives"].values() for words in both.values() for word in words)
+_ZH, _EN = ("|".join(w for both in CUES["superlative"].values() for w in both[language]) for language in ("zh", "en"))
+_RANKINGS = (
+    re.compile(rf"(?P<said>(?:排名)?前\s*{_N}\s*(?:{_COUNTED}|大)?的?)"),
+    re.compile(rf"(?P<said>哪\s*{_N}\s*(?:{_COUNTED}))"),
+    re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9]))"),
+    re.compile(rf"(?:{_ZH}|{_ADJECTIVES})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}|大))"),
+    re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?{_N_EN}(?=\s+(?:{_EN}|{_ADJECTIVES})(?![a-z])))"),
 )
-_FIRST, _LAST = (
-    ["|".join(re.escape(word) for word in sorted(both[language], key=len, reverse=True)) for language in ("zh", "en")]
-    for both in (CUES["superlative"]["highest"], CUES["superlative"]["lowest"])
-)
-_RANKINGS = (  # a superlative beside one of the highest may turn it
-    (re.compile(rf"(?P<said>(?:排名)?前\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起)?的?)"), True),
-    (re.compile(rf"(?P<said>哪\s*{_N}\s*(?:{_COUNTED}))"), True),
-    (re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9]))"), True),
-    (re.compile(rf"(?:{_PRICIEST})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}))"), True),
-    *(
-        (re.compile(rf"(?P<said>(?:{zh})的?\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起))"), zh == _FIRST[0])
-        for zh, _ in (_FIRST, _LAST)
-    ),
-    *(
-        (re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?{_N_EN}\s+(?:{en})(?![a-z]))"), en == _FIRST[1])
-        for _, en in (_FIRST, _LAST)
-    ),
-)
-"""Forms of rankings, each with whether they are of the highest."""
+"""Forms of how many are ranked: the highest where no superlative beside it says otherwise."""
 
 
 def find_rankings(folded: str) -> list[Term]:
-    """Return "top 5", "最高的3家", ... ; the meaning's value is a Ranking."""
-    return [
-        Term(
-            match.start("said"),
-            match.end("said"),
-            match["said"],
-            (Meaning("top", "", Ranking(read_numeral(match["n"]) or 0, highest)),),
-        )
-        for pattern, highest in _RANKINGS
-        for match in pattern.finditer(folded)
-    ]
+    """Return "top 5", the "3家" of "最高的3家", ... ; the meaning's value is how many."""
+    found = (match for pattern in _RANKINGS for match in pattern.finditer(folded))
+    return [Term(*m.span("said"), m["said"], (Meaning("top", "", read_numeral(m["n"]) or 0),)) for m in found]
 
 
 _FAR = (None,) * 100

@@ -157,11 +157,10 @@ class _Reading:
             return None, set()
         if len(tops) > 1 or len(superlatives) > 1:
             raise UnclearError("more than one ranking is named")
-        size, highest = tops[0].of("top")[0].value[:2] if tops else (1, True)
-        if superlatives:
-            highest = superlatives[0].of("superlative")[0].name != "lowest"
+        size = tops[0].of("top")[0].value if tops else 1
+        highest = all(term.of("superlative")[0].name != "lowest" for term in superlatives)
         which = terms_of(terms, "which")[:1]
-        places = [terms.index(term) for term in (*which, (tops or superlatives)[0])]
+        places = [terms.index(term) for term in (*which, *tops, *superlatives)]
         following = [term for i in places for term in terms[i + 1 : i + 2]]
         kinds = [t for t in following if t.of("attribute") and not self._measured(t)] if tops or which else []
         what = next((t for t in following if t.of("class", "role") or t in kinds), None)
