@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -146,9 +146,19 @@ class Database:
         terms, unknown = cut_question(question, self.now(now), self.lexicon(tenant))
         plans = plan_terms(terms, unknown, mapping=self.mapping, language=language)
         check_sure(plans, self.mapping)
-        return tuple(
-            self.run(plan, language=language, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run) for plan in plans
-        )
+        run = partial(self._run, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run)
+        return tuple(self._answered(plan, language, run) for plan in plans)
+
+    def _answered(self, plan: Plan, language: Language, run: Callable[..., tuple[Rows, dict[str, Any]]]) -> QueryTable:
+        """Return the table of one plan; of a ranking one more row is read, to see who shares the last place."""
+        ranked = plan.limit if plan.shape == "top" else None
+        tree, parameters = build(replace(plan, limit=ranked + 1) if ranked else plan, self.mapping, language)
+        rows, how = run(tree, parameters=parameters)
+        if ranked and len(rows.rows) > ranked:
+            if rows.rows[ranked][-1] == rows.rows[ranked - 1][-1]:
+                plan = replace(plan, reading=(*plan.reading, str(WORDS[language]["tied"])))
+            rows = replace(rows, rows=rows.rows[:ranked])
+        return to_table(plan, rows, mapping=self.mapping, language=language).model_copy(update=how)
 
     def _kept(self, question: str) -> str | None:
         return self.confirmed.get(fold_in_place(question).strip())
@@ -164,40 +174,21 @@ class Database:
             found |= {word: list(near)} if near else {}
         return found
 
-    def run(
-        self,
-        plan: Plan,
-        *,
-        language: Language,
-        tenant: str,
-        timeout_ms: float | None = None,
-        dry_run: bool = False,
-    ) -> QueryTable:
-        """Return the table of one plan."""
-        more = int(plan.shape == "top" and plan.limit is not None)  # one more row, to see who shares the last place
-        tree, parameters = build(replace(plan, limit=plan.limit and plan.limit + more), self.mapping, language)
-        rows, how = self._run(tree, tenant, parameters, timeout_ms=timeout_ms, dry_run=dry_run)
-        if more and plan.limit and len(rows.rows) > plan.limit:
-            if rows.rows[plan.limit][-1] == rows.rows[plan.limit - 1][-1]:
-                plan = replace(plan, reading=(*plan.reading, str(WORDS[language]["tied"])))
-            rows = replace(rows, rows=rows.rows[: plan.limit])
-        return to_table(plan, rows, mapping=self.mapping, language=language).model_copy(update=how)
-
     def run_text(
         self, text: str, *, title: str, tenant: str, timeout_ms: float | None = None, dry_run: bool = False
     ) -> QueryTable:
         """Return the table of a statement that somebody else wrote; it goes through the same guard and engine."""
         tree = parse_statement(text, self.engine.dialect)
-        rows, how = self._run(tree, tenant, timeout_ms=timeout_ms, dry_run=dry_run)
+        rows, how = self._run(tree, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run)
         columns = tuple(TableColumn(label=name) for name in rows.columns)
         return QueryTable(title=title, columns=columns, rows=rows.rows, truncated=rows.truncated, **how)
 
     def _run(
         self,
         tree: exp.Expr,
+        *,
         tenant: str,
         parameters: Mapping[str, Cell] | None = None,
-        *,
         timeout_ms: float | None = None,
         dry_run: bool = False,
         names: int = 0,
@@ -232,7 +223,7 @@ class Database:
             shown = [own.key, *labels, *([own.given] if own.given else [])]
             select = exp.select(*(column("t", c) for c in shown)).from_(table(own.name, "t"))
             ordered = select.order_by(column("t", own.key))  # with too many rows always the same are known
-            named, _ = self._run(ordered, tenant, names=NAMES_PER_CLASS if labels else KEYS_PER_CLASS)
+            named, _ = self._run(ordered, tenant=tenant, names=NAMES_PER_CLASS if labels else KEYS_PER_CLASS)
             for key, *names in () if named.truncated and not labels else named.rows:
                 if own.given:
                     last, first = names[0], names[-1]
@@ -253,7 +244,7 @@ class Database:
                     continue
                 cell = column("t", attribute.column or "")
                 select = exp.select(cell).distinct().from_(table(own.name, "t")).order_by(cell.copy())
-                rows, _ = self._run(select, tenant, names=VALUES_PER_COLUMN)
+                rows, _ = self._run(select, tenant=tenant, names=VALUES_PER_COLUMN)
                 for value in () if rows.truncated else (str(v) for (v,) in rows.rows if v not in (None, "")):
                     for said in labels_for(fold_in_place(value).strip(), sections=("values",)):
                         if len(said) > 1:
