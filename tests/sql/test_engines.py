@@ -191,7 +191,7 @@ def test_the_address_is_named_without_its_password():
 
 def test_joins_are_read_both_ways():
     mapping = DatabaseMapping(parse_ontology(SMALL))
-    assert mapping.joins == ()
+    assert mapping.joins == {}
     assert mapping.tables["sales"].columns == ("id", "day", "price")
 
 

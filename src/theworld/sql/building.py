@@ -103,7 +103,13 @@ class _Builder:
         """Return the figures by name: one, the parts of a share, or those of a change."""
         plan = self._plan
         if plan.shape == "share":
-            part, whole = self._value(), self._whole()
+            part = self._value()
+            if plan.whole == "measure" and plan.divisor is not None:
+                whole: exp.Expr = _AGGREGATES[plan.aggregate](this=_amount(plan.divisor))
+            else:
+                within = [self._within(plan.period)] if plan.whole == "all" and plan.period is not None else []
+                rows = self._conditions() if plan.whole == "rows" else [*self._counting(), *within]
+                whole = self._from().select(self._value()).where(*rows).subquery()
             share = 100.0 * part / exp.Nullif(this=whole.copy(), expression=exp.Literal.number(0))
             return {"value": part, "whole": whole, "share": share}
         if plan.shape != "change" or plan.period is None or plan.earlier is None:
@@ -112,18 +118,6 @@ class _Builder:
         if plan.aggregate in {"sum", "count"}:
             now, before = (exp.Coalesce(this=item, expressions=[exp.Literal.number(0)]) for item in (now, before))
         return {"value": now, "earlier": before, "change": now - before}
-
-    def _whole(self) -> exp.Expr:
-        """Return what a share is of: another measure, or the same one of more rows."""
-        plan = self._plan
-        if plan.whole == "measure" and plan.divisor is not None:
-            return _AGGREGATES[plan.aggregate](this=_amount(plan.divisor))
-        query = self._from().select(self._value()).where(*self._counting())
-        if plan.whole == "rows":
-            query = query.where(*self._conditions())
-        elif plan.period is not None:
-            query = query.where(self._within(plan.period))
-        return query.subquery()
 
     def latest(self) -> exp.Select:
         """Return the statement for the rows at the last time of each instance that meet the conditions."""
@@ -211,17 +205,11 @@ class _Builder:
         self.parameters[name] = value
         return exp.Placeholder(this=name)
 
-    def _within(self, period: TimeRange, alias: str = BASE, way: Path | None = None) -> exp.Expr:
-        """Return the condition that a row of `alias`, or what it belongs to over `way`, happened in a period."""
-        way = self._plan.time_path if way is None else way
-        if way:
-            inner = f"w{len(way)}"
-            query = self._keys(way[0], inner).where(self._within(period, inner, way[1:]))
-            return column(alias, way[0].source_column).isin(query=query)
-        cell = column(alias, self._plan.time_column or "")
-        ends = [(kind, end) for kind, end in ((exp.GTE, period.start), (exp.LT, period.end)) if end is not None]
-        parts = (kind(this=cell.copy(), expression=self._add(end.date().isoformat())) for kind, end in ends)
-        return exp.and_(*parts)
+    def _within(self, period: TimeRange, alias: str = BASE) -> exp.Expr:
+        """Return the condition that a row of `alias`, or what it belongs to, happened in a period."""
+        ends = tuple(end.date().isoformat() if end else None for end in (period.start, period.end))
+        way = self._plan.time_path
+        return self._reached(Filter(way, "", self._plan.time_column or "", "within", ends, ""), way, alias, 1)
 
     def _keys(self, step: Join, alias: str) -> exp.Select:
         """Return the query for the keys that a step leads to."""
@@ -282,6 +270,9 @@ class _Builder:
             return exp.and_(_filled(cell), given) if item.operator == "filled" and item.values else _filled(cell)
         if item.operator in COMPARED:
             return COMPARED[item.operator](this=cell, expression=self._add(item.values[0]))
+        if item.operator == "within":
+            ends = [(kind, end) for kind, end in zip((exp.GTE, exp.LT), item.values, strict=True) if end is not None]
+            return exp.and_(*(kind(this=cell.copy(), expression=self._add(end)) for kind, end in ends))
         own = self._one_of(cell, item.values)
         if item.below is None:
             return own

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,7 +24,7 @@ from theworld.sql.building import build, column, table
 from theworld.sql.drafting.file import read_mapping, to_ontology
 from theworld.sql.drafting.proposing import draft_mapping, labels_for
 from theworld.sql.engines import Engine, Rows, open_engine
-from theworld.sql.guard import Statement, check_statement, parse_statement
+from theworld.sql.guard import check_statement, parse_statement
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Plan, UnclearError
 from theworld.sql.questions.completeness import check_sure
@@ -146,9 +146,19 @@ class Database:
         terms, unknown = cut_question(question, self.now(now), self.lexicon(tenant))
         plans = plan_terms(terms, unknown, mapping=self.mapping, language=language)
         check_sure(plans, self.mapping)
-        return tuple(
-            self.run(plan, language=language, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run) for plan in plans
-        )
+        run = partial(self._run, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run)
+        return tuple(self._answered(plan, language, run) for plan in plans)
+
+    def _answered(self, plan: Plan, language: Language, run: Callable[..., tuple[Rows, dict[str, Any]]]) -> QueryTable:
+        """Return the table of one plan; of a ranking one more row is read, to see who shares the last place."""
+        ranked = plan.limit if plan.shape == "top" else None
+        tree, parameters = build(replace(plan, limit=ranked + 1) if ranked else plan, self.mapping, language)
+        rows, how = run(tree, parameters=parameters)
+        if ranked and len(rows.rows) > ranked:
+            if rows.rows[ranked][-1] == rows.rows[ranked - 1][-1]:
+                plan = replace(plan, reading=(*plan.reading, str(WORDS[language]["tied"])))
+            rows = replace(rows, rows=rows.rows[:ranked])
+        return to_table(plan, rows, mapping=self.mapping, language=language).model_copy(update=how)
 
     def _kept(self, question: str) -> str | None:
         return self.confirmed.get(fold_in_place(question).strip())
@@ -164,62 +174,36 @@ class Database:
             found |= {word: list(near)} if near else {}
         return found
 
-    def run(
-        self,
-        plan: Plan,
-        *,
-        language: Language,
-        tenant: str,
-        timeout_ms: float | None = None,
-        dry_run: bool = False,
-    ) -> QueryTable:
-        """Return the table of one plan."""
-        begun = time.perf_counter()
-        more = int(plan.shape == "top" and plan.limit is not None)  # one more row, to see who shares the last place
-        tree, parameters = build(replace(plan, limit=plan.limit and plan.limit + more), self.mapping, language)
-        statement = self._checked(tree, tenant, parameters)
-        rows = Rows((), (), False) if dry_run else self._read(statement, timeout_ms)
-        if more and plan.limit and len(rows.rows) > plan.limit:
-            if rows.rows[plan.limit][-1] == rows.rows[plan.limit - 1][-1]:
-                plan = replace(plan, reading=(*plan.reading, str(WORDS[language]["tied"])))
-            rows = replace(rows, rows=rows.rows[: plan.limit])
-        return to_table(plan, rows, mapping=self.mapping, language=language).model_copy(
-            update=self._how(statement, begun)
-        )
-
     def run_text(
         self, text: str, *, title: str, tenant: str, timeout_ms: float | None = None, dry_run: bool = False
     ) -> QueryTable:
         """Return the table of a statement that somebody else wrote; it goes through the same guard and engine."""
-        begun = time.perf_counter()
-        statement = self._checked(parse_statement(text, self.engine.dialect), tenant)
-        rows = Rows((), (), False) if dry_run else self._read(statement, timeout_ms)
+        tree = parse_statement(text, self.engine.dialect)
+        rows, how = self._run(tree, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run)
         columns = tuple(TableColumn(label=name) for name in rows.columns)
-        table = QueryTable(title=title, columns=columns, rows=rows.rows, truncated=rows.truncated)
-        return table.model_copy(update=self._how(statement, begun))
+        return QueryTable(title=title, columns=columns, rows=rows.rows, truncated=rows.truncated, **how)
 
-    def _how(self, statement: Statement, begun: float) -> dict[str, Any]:
-        """Return what a table says of how it was made."""
-        elapsed = (time.perf_counter() - begun) * 1000
-        parameters = dict(statement.parameters)
-        return {"sql": statement.sql, "parameters": parameters, "source": self.engine.name, "elapsed_ms": elapsed}
-
-    def _checked(
-        self, tree: exp.Expr, tenant: str, parameters: Mapping[str, Cell] | None = None, most: int | None = None
-    ) -> Statement:
-        return check_statement(
-            tree,
-            self.mapping.tables,
-            dialect=self.engine.dialect,
-            tenant=tenant,
-            max_rows=most or self.settings.max_rows,
-            parameters=parameters,
-        )
-
-    def _read(self, statement: Statement, timeout_ms: float | None) -> Rows:
-        limit = float(self.settings.timeout_ms)
-        limit = limit if timeout_ms is None else max(1.0, min(limit, timeout_ms))
-        return self.engine.read(statement.sql, statement.parameters, max_rows=self.settings.max_rows, timeout_ms=limit)
+    def _run(
+        self,
+        tree: exp.Expr,
+        *,
+        tenant: str,
+        parameters: Mapping[str, Cell] | None = None,
+        timeout_ms: float | None = None,
+        dry_run: bool = False,
+        names: int = 0,
+    ) -> tuple[Rows, dict[str, Any]]:
+        """Check a statement and run it; return the rows, and what a table says of how. `names` reads as many names."""
+        begun, most = time.perf_counter(), names or self.settings.max_rows
+        tables, dialect = self.mapping.tables, self.engine.dialect
+        statement = check_statement(tree, tables, dialect=dialect, tenant=tenant, max_rows=most, parameters=parameters)
+        own = float(NAMES_TIMEOUT_MS if names else self.settings.timeout_ms)
+        limit = own if timeout_ms is None else max(1.0, min(own, timeout_ms))
+        rows = Rows((), (), False)
+        if not dry_run:
+            rows = self.engine.read(statement.sql, statement.parameters, max_rows=most, timeout_ms=limit)
+        how = {"sql": statement.sql, "parameters": dict(statement.parameters), "source": self.engine.name}
+        return rows, {**how, "elapsed_ms": (time.perf_counter() - begun) * 1000}
 
     def written_out(self, table: QueryTable) -> str:
         """Return a table's statement with its parameters written into it, to be kept."""
@@ -238,10 +222,8 @@ class Database:
             labels = [label for label in dict.fromkeys((own.label.zh, own.label.en)) if label]
             shown = [own.key, *labels, *([own.given] if own.given else [])]
             select = exp.select(*(column("t", c) for c in shown)).from_(table(own.name, "t"))
-            # with too many rows always the same are known
-            named = self._known(
-                select.order_by(column("t", own.key)), tenant, NAMES_PER_CLASS if labels else KEYS_PER_CLASS
-            )
+            ordered = select.order_by(column("t", own.key))  # with too many rows always the same are known
+            named, _ = self._run(ordered, tenant=tenant, names=NAMES_PER_CLASS if labels else KEYS_PER_CLASS)
             for key, *names in () if named.truncated and not labels else named.rows:
                 if own.given:
                     last, first = names[0], names[-1]
@@ -262,12 +244,8 @@ class Database:
                     continue
                 cell = column("t", attribute.column or "")
                 select = exp.select(cell).distinct().from_(table(own.name, "t")).order_by(cell.copy())
-                rows = self._known(select, tenant, VALUES_PER_COLUMN)
+                rows, _ = self._run(select, tenant=tenant, names=VALUES_PER_COLUMN)
                 for value in () if rows.truncated else (str(v) for (v,) in rows.rows if v not in (None, "")):
                     for said in labels_for(fold_in_place(value).strip(), sections=("values",)):
                         if len(said) > 1:
                             yield said, Meaning("value", f"{class_id}.{attribute.id}={value}", value)
-
-    def _known(self, select: exp.Select, tenant: str, most: int) -> Rows:
-        checked = self._checked(select, tenant, most=most)
-        return self.engine.read(checked.sql, checked.parameters, max_rows=most, timeout_ms=NAMES_TIMEOUT_MS)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from theworld.errors import TheWorldError
 from theworld.sql.database import Database
 from theworld.sql.drafting.inspection import TableFacts
-from theworld.sql.mapping import is_measure
 from theworld.sql.plan import UnclearError
 from theworld.sql.questions.lexicon import forms_of
 from theworld.state import QueryTable
@@ -65,11 +64,8 @@ def _questions(database: Database, class_id: str) -> list[str]:
             break
     if mapping.classes[class_id].time:
         found.append(f"按月的{own}数量" if zh else f"number of {many} per month")
-    for attribute in mapping.attributes[class_id].values():
-        if is_measure(attribute):
-            name = attribute.labels.preferred("zh" if zh else "en")
-            found.append(f"{own}的平均{name}是多少？" if zh else f"average {name} of {own}")
-    return found
+    named = (measure.labels.preferred("zh" if zh else "en") for measure in mapping.measures[class_id])
+    return [*found, *(f"{own}的平均{name}是多少？" if zh else f"average {name} of {own}" for name in named)]
 
 
 def asked_of(database: Database, question: str) -> QueryTable | str:

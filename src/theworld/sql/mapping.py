@@ -74,6 +74,13 @@ class DatabaseMapping:
             for class_id in self.classes
         }
         """The attributes of each class that have a column, inherited ones included, by id."""
+        self.people: frozenset[str] = frozenset(
+            class_id
+            for class_id, table in self.classes.items()
+            if table.given is not None or "姓名" in f"{table.label.zh} {table.label.en}"
+        )
+        """The classes whose rows have a first name, or are named by a column of people's names (姓名)."""
+        self.measures = {class_id: [*filter(is_measure, own.values())] for class_id, own in self.attributes.items()}
         self.relations: list[tuple[Relation, RelationJoin]] = [
             (one, one.join)
             for one in self.lookup.relations.values()
@@ -92,16 +99,17 @@ class DatabaseMapping:
         return self.lookup.classes[class_id].labels.preferred(language)
 
     @cached_property
-    def joins(self) -> tuple[Join, ...]:
-        """Every mapped relation, read both ways."""
-        found = []
+    def joins(self) -> Mapping[str, tuple[Join, Join]]:
+        """Every mapped relation, read forward and back."""
+        found = {}
         for relation, join in self.relations:
             source, target = relation.source, relation.target
             here, there = join.column or self.classes[source].key, self.classes[target].key
             first, second = join.source_key or "", join.target_key or ""  # of the table between, where there is one
-            found.append(Join(relation.id, source, target, here, there, join.table, first, second))
-            found.append(Join(relation.id, target, source, there, here, join.table, second, first, forward=False))
-        return tuple(found)
+            forward = Join(relation.id, source, target, here, there, join.table, first, second)
+            back = Join(relation.id, target, source, there, here, join.table, second, first, forward=False)
+            found[relation.id] = forward, back
+        return found
 
     @cached_property
     def tables(self) -> Mapping[str, MappedTable]:
@@ -159,7 +167,7 @@ class DatabaseMapping:
     def steps(self, class_id: str) -> list[Join]:
         """Return the mapped relations that lead from a class or what it inherits."""
         line = set(self.lookup.ancestors(class_id))
-        return [join for join in self.joins if join.source in line]
+        return [join for both in self.joins.values() for join in both if join.source in line]
 
     def path(self, start: str, goal: str, *, via: Collection[str] = (), single: bool = False) -> Path | None:
         """Return the best path from a class to another, None when there is none within three steps.
@@ -196,12 +204,12 @@ class DatabaseMapping:
             found = list(ways(start, (), frozenset({start}), linked=True))
         return min(found, key=cost, default=None)
 
-    def happens(self, class_id: str) -> tuple[Path, str] | None:
-        """Return the way to the one class that says when rows happen: their own, else the one they are lines of."""
+    def happens(self, class_id: str) -> str | None:
+        """Return the class that says when rows happen: their own, else the one that they are lines of."""
         if self.classes[class_id].time is not None:
-            return (), class_id
-        joins = [j for j in self.steps(class_id) if j.single and self.classes[j.target].time is not None]
-        return ((joins[0],), joins[0].target) if len({j.target for j in joins}) == 1 else None
+            return class_id
+        targets = {j.target for j in self.steps(class_id) if j.single and self.classes[j.target].time is not None}
+        return targets.pop() if len(targets) == 1 else None
 
     def senses(self, path: Path, via: Collection[str], language: Language) -> list[str]:
         """Return in words how a path's first step was taken, where there are other ways and the question chose none."""

@@ -162,9 +162,9 @@ def in_words(table: QueryTable, language: Language) -> str:
     if not table.rows:
         said = str(phrases["nothing"]).format(title=table.title)
     elif len(table.rows) == 1 and len(table.columns) == {"figure": 1, **dict.fromkeys(_FIGURES, 3)}.get(table.shape, 0):
-        said = _figure(table, table.rows[0], phrases)
+        said = _said(table, table.rows[0], phrases, alone=True)
     else:
-        items = separator.join(_item(table, row, phrases) for row in table.rows[:ROWS_TOLD])
+        items = separator.join(_said(table, row, phrases, alone=False) for row in table.rows[:ROWS_TOLD])
         items += str(phrases["rest"]) if len(table.rows) > ROWS_TOLD else ""
         pattern = str(phrases["more" if table.truncated else "rows"])
         said = pattern.format(title=table.title, count=len(table.rows), items=items)
@@ -174,32 +174,18 @@ def in_words(table: QueryTable, language: Language) -> str:
     return said
 
 
-def _told(table: QueryTable, row: Sequence[Cell]) -> dict[str, Any]:
-    """Return the figures at the end of a row, by the names that phrases call them."""
-    cells, units = row[-3:], [column.unit for column in table.columns[-3:]]
-    if table.shape != "volatility":
-        return dict(zip(_FIGURES[table.shape], map(number, cells, units), strict=True))
-    value, mean, periods = cells
-    ratio = f"{value / mean:.2f}" if isinstance(value, int | float) and isinstance(mean, int | float) and mean else "-"
-    return {"value": number(value, units[0]), "mean": number(mean, units[0]), "ratio": ratio, "periods": periods}
-
-
-def _figure(table: QueryTable, row: Sequence[Cell], phrases: Mapping[str, Any]) -> str:
-    if table.shape == "figure":
-        return str(phrases["figure"]).format(title=table.title, value=number(row[0], table.columns[0].unit))
-    more = {}
-    if table.shape == "change":
-        _, before, change = row
-        more["percent"] = (
-            f", {float(change) / float(before):+.1%}" if before and isinstance(change, int | float) else ""
-        )
-    if table.shape == "volatility":
-        daily = "%Y-%m-%d" in table.sql or "YYYY-MM-DD" in table.sql
-        more["per"] = phrases["per"]["day" if daily else "month"]
-    return str(phrases[f"{table.shape}_of"]).format(title=table.title, **_told(table, row), **more)
-
-
-def _item(table: QueryTable, row: Sequence[Cell], phrases: Mapping[str, Any]) -> str:
-    if table.shape in {"volatility", "change"}:
-        return str(phrases[f"{table.shape}_item"]).format(name=row[0], **_told(table, row))
-    return " ".join(number(cell, column.unit) for cell, column in zip(row, table.columns, strict=True))
+def _said(table: QueryTable, row: Sequence[Cell], phrases: Mapping[str, Any], *, alone: bool) -> str:
+    """Return a row in words: in the phrase of its shape, where it has one, else its cells one after the other."""
+    cells = [number(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
+    phrase = phrases.get(f"{table.shape}_{'of' if alone else 'item'}")
+    if phrase is None:
+        return " ".join(cells)
+    figures = _FIGURES.get(table.shape, ("figure",))
+    told: dict[str, Any] = dict(zip(figures, cells[-len(figures) :], strict=True))
+    whole, part = {"change": row[-2:], "volatility": row[:-1][::-1]}.get(table.shape, (None, None))[:2]
+    ratio = part / whole if isinstance(part, int | float) and isinstance(whole, int | float) and whole else None
+    percent = "" if ratio is None else f", {ratio:+.1%}"
+    daily = "%Y-%m-%d" in table.sql or "YYYY-MM-DD" in table.sql
+    told |= {"ratio": "-" if ratio is None else f"{ratio:.2f}", "percent": percent}
+    told |= {"per": phrases["per"]["day" if daily else "month"], "title": table.title, "name": row[0]}
+    return str(phrase).format(**told)

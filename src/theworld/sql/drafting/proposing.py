@@ -36,18 +36,18 @@ def draft_mapping(url: str) -> MappingFile:
 class _Draft:
     def __init__(self, facts: Mapping[str, TableFacts]) -> None:
         self._facts = facts
-        self._codes: dict[str, tuple[str, tuple[str, str, str]]] = {}
+        self._kinds: dict[str, tuple[str, tuple[str, str, str]]] = {}
         """The kinds of codes that dictionary tables hold: the table and its columns of kind, code and label."""
         for table in facts.values():
             rest = [c for c in table.columns if c not in table.key]
             if len(table.key) == 2 and rest and not table.foreign and table.columns[table.key[0]].kind == "text":
                 place = table.name, (table.key[0], table.key[1], rest[0])
-                self._codes |= {str(kind): place for kind in table.columns[table.key[0]].values}
+                self._kinds |= {str(kind): place for kind in table.columns[table.key[0]].values}
         self._called = {name: _table_labels(table) for name, table in facts.items()}
 
     def tables(self) -> dict[str, TableDraft]:
         """Return every table that has a key and is no dictionary."""
-        hidden = {name for name, _ in self._codes.values()}
+        hidden = {name for name, _ in self._kinds.values()}
         return {name: self._table(t) for name, t in self._facts.items() if t.columns and name not in hidden}
 
     def _table(self, table: TableFacts) -> TableDraft:
@@ -114,22 +114,17 @@ class _Draft:
         return ColumnDraft(called=called, to=target, sure=sure, why=why, inverse=inverse, verbs=verbs)
 
     def _column(self, table: TableFacts, column: ColumnFacts) -> ColumnDraft:
-        words, said = words_of(column.name), comment_label(column.comment)
-        numeric = column.kind in {"number", "integer"}
-        unit = next((u for u in GLOSSARY["units"] if u in words.split()), "")
-        words = words.removesuffix(f" {unit}") if unit and numeric else words
-        words = re.sub(r"^(?:is|has) ", "", words) if column.kind in {"boolean", "integer", "text"} else words
+        said, numeric = comment_label(column.comment), column.kind in {"number", "integer"}
+        parts = words_of(column.name).split()
+        unit = next((u for u in GLOSSARY["units"] if u in parts), "") if numeric else ""
+        words = re.sub(r"^(?:is|has) ", "", " ".join(parts).removesuffix(f" {unit}"))
         own = next((f"{label} " for label in self._called[table.name] if words.startswith(f"{label} ")), "")
-        bare = words.removeprefix(own)  # `invoice status` as status
-        called = labels_for(said, *dict.fromkeys((words, bare)) if not (said and _is_short(words)) else ())
+        plain = () if said and _is_short(words) else (words, words.removeprefix(own))  # `invoice status` as status
+        called = labels_for(said, *plain)
         made: dict[str, Any] = {"called": called or (words,)}
-        codes, why = self._values_of(column)
-        flags = set(map(str, column.values)) <= {"0", "1"} and len(column.values) > 1 and column.name not in table.key
+        codes, sure, why = self._codes_of(table, column, called)
         if codes:
-            made |= {"type": "codes", "codes": codes, "sure": 0.9, "why": why}
-        elif column.kind == "boolean" or flags:
-            codes = {_stored(column, "1"): called}
-            made |= {"type": "codes", "codes": codes, "sure": 0.85, "why": "holds 0 and 1"}
+            made |= {"type": "codes", "codes": codes, "sure": sure, "why": why}
         elif numeric and column.name not in table.key and not _is_one_of(column.name, "tenants"):
             made |= {"type": column.kind, "total": "sum", "unit": GLOSSARY["units"].get(unit, "")}
             billed = GLOSSARY["revenue"]
@@ -137,27 +132,29 @@ class _Draft:
             if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and _main_date(table):
                 made["called"] = tuple(dict.fromkeys((*made["called"], *billed["called"])))
                 made |= {"sure": 0.8, "why": "an amount of what is sold or billed"}
-        elif column.kind == "text":
-            made |= {"type": "listed" if _is_listed(column, words) else "text"}
-        elif column.kind in {"date", "other"}:
-            made |= {"type": "date" if column.kind == "date" else "hidden"}
+        else:
+            listed = "listed" if column.kind == "text" and _is_listed(column, words) else "text"
+            made["type"] = {"date": "date", "other": "hidden"}.get(column.kind, listed)
         return ColumnDraft(**made)
 
-    def _values_of(self, column: ColumnFacts) -> tuple[dict[str | int, tuple[str, ...]], str]:
-        """Return what stored values are called, from a dictionary table that a comment or the name points to."""
-        said = [kind for kind in self._codes if re.search(rf"字典\s*{re.escape(kind)}\b", column.comment)]
-        pointed = said or [kind for kind in self._codes if kind == column.name]
-        if pointed:
-            place, columns = self._codes[pointed[0]]
+    def _codes_of(
+        self, table: TableFacts, column: ColumnFacts, called: tuple[str, ...]
+    ) -> tuple[dict[str | int, tuple[str, ...]], float, str]:
+        """Return what stored values are called, how sure, and why: a dictionary table, the comment, or 0 and 1."""
+        stored = set(map(str, column.values))
+        said = [kind for kind in self._kinds if re.search(rf"字典\s*{re.escape(kind)}\b", column.comment)]
+        for kind in (said or [kind for kind in self._kinds if kind == column.name])[:1]:
+            place, columns = self._kinds[kind]
             first, second, third = (list(self._facts[place].columns).index(name) for name in columns)
-            rows = (row for row in self._facts[place].sample if str(row[first]) == pointed[0])
+            rows = (row for row in self._facts[place].sample if str(row[first]) == kind)
             known: dict[str | int, str] = {row[second]: str(row[third]) for row in rows}
-            if {str(v) for v in column.values} <= {str(k) for k in known}:
-                return {code: labels_for(label) for code, label in known.items()}, f"dictionary {place}, {pointed[0]}"
+            if stored <= set(map(str, known)):
+                return {code: labels_for(label) for code, label in known.items()}, 0.9, f"dictionary {place}, {kind}"
         inline = dict(_CODE.findall(column.comment))
-        if len(inline) >= 2 and {str(v) for v in column.values} <= set(inline):
-            return {_stored(column, code): labels_for(label) for code, label in inline.items()}, "comment"
-        return {}, ""
+        if len(inline) >= 2 and stored <= set(inline):
+            return {_stored(column, code): labels_for(label) for code, label in inline.items()}, 0.9, "comment"
+        flags = stored <= {"0", "1"} and len(stored) > 1 and column.name not in table.key
+        return ({_stored(column, "1"): called} if flags or column.kind == "boolean" else {}), 0.85, "holds 0 and 1"
 
 
 def _is_one_of(name: str, section: str) -> bool:

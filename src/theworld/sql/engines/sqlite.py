@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
+from sqlglot import exp
+
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.sql.engines import Dialect, Rows, to_cell
 from theworld.sql.mapping import MappedTable
@@ -121,17 +123,14 @@ class SQLiteEngine:
             return sqlite3.SQLITE_OK
 
         with closing(self._connect()) as connection:
-            query = "SELECT name FROM sqlite_master WHERE type = 'view'"
             try:
-                views = [str(row[0]) for row in connection.execute(query) if str(row[0]).casefold() in self._mapped]
+                named = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'")
+                views = [str(name) for (name,) in named if str(name).casefold() in self._mapped]
                 connection.set_authorizer(note)
                 for view in views:
-                    columns = ", ".join(_quoted(column) for column in sorted(self._mapped[view.casefold()]))
-                    connection.execute(f"SELECT {columns} FROM {_quoted(view)} LIMIT 0")  # noqa: S608 - the mapping's names
+                    columns = (exp.column(column, quoted=True) for column in sorted(self._mapped[view.casefold()]))
+                    query = exp.select(*columns).from_(exp.table_(view, quoted=True)).limit(0)
+                    connection.execute(query.sql(dialect="sqlite"))
             except sqlite3.Error as error:
                 raise DatabaseError(f"its views cannot be read: {error}", where=self.name) from error
         return {name: frozenset(columns) for name, columns in found.items()}
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

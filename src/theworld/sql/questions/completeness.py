@@ -18,7 +18,7 @@ class _Used:
     """What the plans of a question make use of; the methods tell whether a term has its part in it."""
 
     def __init__(self, plans: Sequence[Plan], mapping: DatabaseMapping) -> None:
-        self.plans, self._mapping = plans, mapping
+        self.plans, self.mapping = plans, mapping
         groups = [p.group for p in plans if p.group]
         reached: list[Group | Filter] = [*groups, *(f for p in plans for f in p.filters)]
         steps = [step for one in reached for step in one.path]
@@ -28,13 +28,10 @@ class _Used:
         self.told = {a for p in plans for a in (p.measure, p.divisor, *p.shown) if a}
         self.split = bool(groups) or any(p.time_unit or p.per for p in plans)
 
-    def relation(self, term: Term) -> bool:
-        return bool(self.relations & {m.name for m in term.of("relation", "inverse", "role")})
-
     def class_(self, term: Term) -> bool:
         names = term.owners("class")
-        below = {id_ for name in names for id_ in self._mapping.lookup.descendants(name)}
-        ways = (self._mapping.path(p.base, name, single=True) for p in self.plans for name in names)
+        below = {id_ for name in names for id_ in self.mapping.lookup.descendants(name)}
+        ways = (self.mapping.path(p.base, name, single=True) for p in self.plans for name in names)
         return bool(below & self.classes) or any(way is not None for way in ways)
 
     def attribute(self, term: Term) -> bool:
@@ -44,11 +41,12 @@ class _Used:
             return True
         known = {a.id for a in (*self.told, *(p.group.attribute for p in self.plans if p.group)) if a}
         known, times = known if term.of("attribute") else set(), {p.time_column for p in self.plans}
-        named = [self._mapping.attribute(m.name) for m in term.of("attribute") or term.of("dated")]
+        named = [self.mapping.attribute(m.name) for m in term.of("attribute") or term.of("dated")]
         return any(a.id in known or a.column in times for a in named)
 
-    def happens(self, _term: Term) -> bool:
-        return all(self._mapping.happens(p.base) is not None for p in self.plans)
+
+def _related(used: _Used, term: Term) -> bool:
+    return any(m.name in used.relations for m in term.of("relation", "inverse", "role"))
 
 
 class _Rule(NamedTuple):
@@ -62,15 +60,18 @@ class _Rule(NamedTuple):
 
 
 _RULES = (
-    _Rule(("relation", "inverse"), ("class", "attribute", "value"), _Used.relation),
+    _Rule(("relation", "inverse"), ("class", "attribute", "value"), _related),
     _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
     _Rule(("attribute",), ("aggregate",), _Used.attribute, restricts=True),
     _Rule(("compared", "compared_after"), ("empty",), lambda *_: False, True, "compares nothing"),
     _Rule(
-        ("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happens, problem="is not said of these rows"
+        ("traded",),
+        ("value", "entity", "class", "dated", "empty"),
+        lambda used, _: all(map(used.mapping.happens, (p.base for p in used.plans))),
+        problem="is not said of these rows",
     ),
     _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.attribute, restricts=True),
-    _Rule(("who", "role"), ("class", "attribute"), _Used.relation, restricts=True),
+    _Rule(("who", "role"), ("class", "attribute"), _related, restricts=True),
     _Rule(
         ("one",),
         ("value", "entity", "class"),

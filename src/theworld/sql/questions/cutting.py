@@ -6,7 +6,7 @@ And the classes that it leaves unsaid: the people asked for with "who", the thin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from theworld.questions import Question, read_question
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
-from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, TermKind, classes_named, segment, terms_of
+from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, classes_named, segment, terms_of
 from theworld.text.calendar_units import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
@@ -26,56 +26,36 @@ class Ranking(NamedTuple):
 
     size: int
     highest: bool
+    of_number: bool = False
+    """Whether how many there are is ranked, unless a measure is named: the most, the fewest."""
+    what: Term | None = None
+    """What is ranked: the class or attribute that "which" or the ranking stands before."""
 
 
 _N = r"(?P<n>[1-9]\d{0,2}|[一二两三四五六七八九十]{1,3})"
 _NUMBERS = "|".join(word for word, n in ENGLISH_NUMBERS.items() if n > 1)
 _N_EN = rf"(?P<n>[1-9]\d{{0,2}}|{_NUMBERS})"
 _COUNTED = "|".join(CUES["classifiers"])
-
-
-def _rankings() -> Iterator[tuple[re.Pattern[str], TermKind, bool]]:
-    """Yield the forms of rankings, each of the highest or the lowest; a superlative beside a `top` may turn it."""
-    yield re.compile(rf"(?P<said>(?:排名)?前\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起)?的?)"), "top", True
-    yield re.compile(rf"(?P<said>哪\s*{_N}\s*(?:{_COUNTED}))"), "top", True
-    yield re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9]))"), "top", True
-    adjectives = [word for both in CUES["adjectives"].values() for words in both.values() for word in words]
-    zh = "|".join(word for word in adjectives if not word.isascii())
-    yield re.compile(rf"(?:{zh})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}))"), "top", True
-    for name in ("highest", "lowest"):
-        zh, en = (
-            "|".join(re.escape(word) for word in sorted(CUES["superlative"][name][language], key=len, reverse=True))
-            for language in ("zh", "en")
-        )
-        highest = name == "highest"
-        yield re.compile(rf"(?P<said>(?:{zh})的?\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起))"), "superlative", highest
-        yield re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?{_N_EN}\s+(?:{en})(?![a-z]))"), "superlative", highest
-
-
-_RANKINGS = tuple(_rankings())
+_ADJECTIVES = "|".join(word for both in CUES["adjectives"].values() for words in both.values() for word in words)
+_ZH, _EN = ("|".join(w for both in CUES["superlative"].values() for w in both[language]) for language in ("zh", "en"))
+_RANKINGS = (
+    re.compile(rf"(?P<said>(?:排名)?前\s*{_N}\s*(?:{_COUNTED}|大)?的?)"),
+    re.compile(rf"(?P<said>哪\s*{_N}\s*(?:{_COUNTED}))"),
+    re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9]))"),
+    re.compile(rf"(?:{_ZH}|{_ADJECTIVES})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}|大))"),
+    re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?{_N_EN}(?=\s+(?:{_EN}|{_ADJECTIVES})(?![a-z])))"),
+)
+"""Forms of how many are ranked: the highest where no superlative beside it says otherwise."""
 
 
 def find_rankings(folded: str) -> list[Term]:
-    """Return "top 5", "最高的3家", ... ; the meaning's value is a Ranking."""
-    return [
-        Term(
-            match.start("said"),
-            match.end("said"),
-            match["said"],
-            (Meaning("top", kind, Ranking(read_numeral(match["n"]) or 0, highest)),),
-        )
-        for pattern, kind, highest in _RANKINGS
-        for match in pattern.finditer(folded)
-    ]
+    """Return "top 5", the "3家" of "最高的3家", ... ; the meaning's value is how many."""
+    found = (match for pattern in _RANKINGS for match in pattern.finditer(folded))
+    return [Term(*m.span("said"), m["said"], (Meaning("top", "", read_numeral(m["n"]) or 0),)) for m in found]
 
 
+_FAR = (None,) * 100
 _PERIOD = re.compile(r"[上下前去本这那当今明昨]一?个?$")
-_COMPARED = "|".join(
-    re.escape(word)
-    for kind in ("compared", "compared_after")
-    for both in CUES[kind].values()
-    for word in (*both["zh"], *both["en"])
-)
 
 
 def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[Term, ...], tuple[str, ...]]:
@@ -97,38 +77,40 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
     terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *numbers])
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
-    meant = _after_by([_as_written(term, question.text) for term in terms])
+    meant = _beside_others([_as_written(term, question.text) for term in terms])
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
 
 
 def _number(quantity: Quantity, folded: str, now: datetime) -> Term:
-    """Return an amount as a term without the word of what is counted; a year that nothing is compared with as a period.
+    """Return an amount as a term without the word of what is counted; a year is a period too: 2025 revenue.
 
-    The meaning's value is a Quantity or a TimeRange: 2025 revenue is that of the year.
+    The meaning's value is a Quantity or a TimeRange.
     """
     end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
     written = folded[quantity.start : end].rstrip()
-    place = quantity.start, quantity.start + len(written)
-    compared = re.match(rf"\s*(?:{_COMPARED})", folded[place[1] :]) or re.search(
-        rf"(?:{_COMPARED})\s*$", folded[: place[0]]
-    )
-    if compared or not re.fullmatch(r"(?:19|20)\d\d", written):
-        return Term(*place, written, (Meaning("number", "", quantity),))
+    place, number = (quantity.start, quantity.start + len(written)), Meaning("number", "", quantity)
+    if not re.fullmatch(r"(?:19|20)\d\d", written):
+        return Term(*place, written, (number,))
     first = now.replace(year=int(written), month=1, day=1)
     year = TimeRange(*calendar_unit_of(first, "year"), "year", 1, place)
-    return Term(*place, written, (Meaning("period", "", year),))
+    return Term(*place, written, (number, Meaning("period", "", year)))
 
 
-def _after_by(terms: list[Term]) -> list[Term]:
-    """Return the terms with "by" before a name as nothing but that: albums by somebody, who is then no album."""
+def _beside_others(terms: list[Term]) -> list[Term]:
+    """Return the terms as what stands beside them has them: a year that something is compared with is a number.
+
+    "By" before a name is nothing but that: albums by somebody, who is then no album.
+    """
     made = list(terms)
-    for i, term in enumerate(terms[:-1]):
-        if not term.of("passive") or not term.of("each") or not terms[i + 1].of("entity", "value"):
-            continue
-        made[i] = term._replace(meanings=(Meaning("empty", term.text),))
-        before = next((m.name for t in reversed(terms[:i]) for m in t.of("class")), "")
-        others = tuple(m for m in terms[i + 1].meanings if not m.name.startswith(f"{before}="))
-        made[i + 1] = terms[i + 1]._replace(meanings=others or terms[i + 1].meanings)
+    for i, term in enumerate(terms):
+        if term.of("number") and term.of("period"):
+            compared = terms_of(terms[max(0, i - 1) : i + 2], "compared", "compared_after")
+            made[i] = term._replace(meanings=term.of("number" if compared else "period"))
+        elif term.of("passive") and term.of("each") and terms_of(terms[i + 1 : i + 2], "entity", "value"):
+            made[i] = term._replace(meanings=(Meaning("empty", term.text),))
+            before = next((m.name for t in reversed(terms[:i]) for m in t.of("class")), "")
+            others = tuple(m for m in terms[i + 1].meanings if not m.name.startswith(f"{before}="))
+            terms[i + 1] = made[i + 1] = terms[i + 1]._replace(meanings=others or terms[i + 1].meanings)
     return made
 
 
@@ -167,28 +149,19 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
 
 def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     """Return the terms with "who" as "which" and the class of people that what is named belongs to."""
-    named, relations = classes_named(terms), mapping.lookup.relations
-    people = {  # what has a first name, or a person's name (姓名)
-        class_id
-        for class_id, table in mapping.classes.items()
-        if table.given is not None or any((said or "").endswith("姓名") for said in (table.label.zh, table.label.en))
-    }
-    own = {relations[m.name].source for t in terms for m in t.of("relation", "role") if m.name in relations} & people
-    found = own or named & people
-    if not found and named:  # those that what is named belongs to most directly
-        ways = {c: [mapping.path(one, c, single=True) for one in named] for c in people}
-        lengths = {c: sum(map(len, filter(None, paths))) for c, paths in ways.items() if all(paths)}
-        found = {c for c, length in lengths.items() if length == min(lengths.values())}
-    beside = [b if a.of("top", "who") else a for a, b in pairwise(terms) if a.of("top", "who") or b.of("who")]
-    found = classes_named(beside) or found  # who the top five customers are, 老师是谁
+    named, people = classes_named(terms), mapping.people
+    own = {mapping.lookup.relations[m.name].source for t in terms for m in t.of("relation", "role")} & people
+    # who the top five customers are, 老师是谁
+    beside = classes_named(t for a, b in pairwise(terms) if a.of("top", "who") or b.of("who") for t in (a, b))
+    steps = {c: sum(len(mapping.path(one, c, single=True) or _FAR) for one in named) for c in people}
+    nearest = {c for c in people if steps[c] == min(steps.values())}  # that what is named belongs to most directly
+    found = beside or own or named & people or nearest
     if len(found) != 1:
         raise UnclearError("it is not clear who is asked for")
-    made: list[Term] = []
-    for term in terms:
-        made.append(term._replace(meanings=(Meaning("which", term.text),)) if term.of("who") else term)
-        if term.of("who") and (own or not named & found):
-            made.append(term._replace(start=term.end, meanings=(Meaning("class", *found),)))
-    return made
+    asked = terms_of(terms, "who")
+    made = [term._replace(meanings=(Meaning("which", "who"),)) if term in asked else term for term in terms]
+    unsaid = [term._replace(start=term.end, meanings=(Meaning("class", *found),)) for term in asked]
+    return sorted([*made, *unsaid]) if own or not found <= named else made
 
 
 def _with_kinds(terms: Sequence[Term]) -> tuple[Term, ...]:

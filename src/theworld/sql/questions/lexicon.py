@@ -11,6 +11,7 @@ import ahocorasick
 
 from theworld.data_files import load_table
 from theworld.sql.mapping import DatabaseMapping
+from theworld.sql.plan import UnclearError
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 
@@ -63,6 +64,14 @@ def terms_of(terms: Iterable[Term], *kinds: TermKind) -> list[Term]:
 def classes_named(terms: Iterable[Term]) -> set[str]:
     """Return the classes that terms name."""
     return {class_id for term in terms for class_id in term.owners("class")}
+
+
+def class_of(term: Term) -> str | None:
+    """Return the class that a term names, None where it names none; UnclearError for several."""
+    meanings = term.of("class")
+    if len(meanings) > 1:
+        raise UnclearError(f"{term.text!r} means more than one thing")
+    return meanings[0].name if meanings else None
 
 
 Named = Iterator[tuple[str, Meaning]]

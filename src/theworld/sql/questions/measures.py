@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple, cast
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Aggregate, UnclearError, Whole
-from theworld.sql.questions.lexicon import Term, terms_of
+from theworld.sql.questions.cutting import Ranking
+from theworld.sql.questions.lexicon import Term, class_of, terms_of
 from theworld.sql.questions.narrowing import Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
@@ -17,7 +18,7 @@ Needs = Sequence[frozenset[str]]
 _COUNTED = {"sum", "trend", "change", "change_over_year"}
 """What may be said of a count: a total of rows is their number."""
 _QUANTITY = {"quantity", "数量"}
-_PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average", "count": "count"}
+_PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average"}
 
 
 class Head(NamedTuple):
@@ -42,103 +43,106 @@ class _Measured(NamedTuple):
     by_class: bool = False
 
 
-def find_heads(
-    terms: Sequence[Term],
-    mapping: DatabaseMapping,
-    *,
-    superlative: bool,
-    related: str | None = None,
-    counting: bool = False,
-    needs: Needs = (),
-) -> list[Head]:
-    """Return the measures in the order of the question; none for a question that only lists.
-
-    `related` is the class of what a relation speaks of ("subsidiaries of X"): it is counted where no class is named.
-    """
-    measured = _attributes(terms, mapping, needs)
-    spoken = {one.term for one in measured}
-    aggregates = [t for t in terms if t.of("aggregate") and t not in spoken]
-    counts = [t for t in aggregates if _name(t) == "count"]
-    others = [t for t in aggregates if t not in counts]
-    if counts and len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
+def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking: Ranking | None = None) -> list[Head]:
+    """Return the measures in the order of the question; none for a question that only lists."""
+    measured = _attributes(terms, found.mapping, needs)
+    aggregates = sorted({*terms_of(terms, "aggregate")} - {one.term for one in measured})
+    counts = [t for t in aggregates if name_of(t) == "count"]
+    if len(counts) == len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
         counts = []  # how many beds: the beds, not the rows
-    if counts:
-        if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
-            raise UnclearError("it is not clear what is counted")
-        base = _counted(terms, counts[0], related)
-        if mapping.happens(base) is None and (head := happening(mapping, base, terms, needs)) is not None:
-            return [head]
-        if counts[0].text == "有多少" and default_measure(mapping, base) is not None:
-            raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
-        return [Head(base, analysis=_analysis(others))]
-    if not measured and counting:
-        rows = rows_named(terms)[-1:] or ([related] if related else [])
-        return [Head(one, analysis=_analysis(others)) for one in rows]
-    if not measured and (others or superlative or not terms_of(terms, "which")):
-        classes = [(t, m.name) for t in terms if not t.of("entity", "value") for m in t.of("class")[:1]]
-        measured = [
-            _Measured(term, base, measure, by_class=True)
-            for term, base in classes
-            if (measure := default_measure(mapping, base)) is not None
-        ]
-    assigned: dict[Term, list[Term]] = {one.term: [] for one in measured}
-    joints = [t.start for t in terms if t.of("joined")]
-    for word in others if measured else ():  # to the measure it stands nearest to, "and" between them counting most
-        spans = {one: sorted((one[:2], word[:2])) for one in assigned}
-        between = {one: sum(a[1] <= joint < b[0] for joint in joints) for one, (a, b) in spans.items()}
-        assigned[min(assigned, key=lambda one: (between[one], spans[one][1][0] - spans[one][0][1]))].append(word)
-    return [head for one in measured for head in _heads(one, assigned[one.term], superlative)]
+    if counts and measured:
+        raise UnclearError("it is not clear what is counted")
+    if counts or (ranking and ranking.of_number and not measured):
+        return _counted(terms, aggregates, found, needs)
+    if not measured and (aggregates or ranking or not terms_of(terms, "which")):
+        measured = _stood_for(terms, found.mapping)
+    said = [(word, _nearest(word, measured, terms)) for word in aggregates]
+    return [head for one in measured for head in _heads(one, [word for word, near in said if near is one], ranking)]
 
 
-def _name(term: Term) -> str:
-    return term.of("aggregate")[0].name
+def _nearest(word: Term, measured: Sequence[_Measured], terms: Sequence[Term]) -> _Measured | None:
+    """Return the measure that a word stands nearest to, "and" between them counting most."""
+    joints = [term.start for term in terms_of(terms, "joined")]
+    gaps = {one: (first.end, second.start) for one in measured for first, second in [sorted((one.term, word))]}
+    apart = {one: (sum(start <= joint < end for joint in joints), end - start) for one, (start, end) in gaps.items()}
+    return min(apart, key=apart.__getitem__, default=None)
+
+
+def name_of(term: Term) -> str:
+    """Return what is done with a measure: sum, average, count, ..."""
+    return term.of("aggregate")[0].name if term.of("aggregate") else ""
 
 
 def _analysis(terms: Sequence[Term]) -> Analysis:
-    found = {_name(t) for t in terms if _name(t) not in _PLAIN}
+    found = {name_of(t) for t in terms} - {*_PLAIN, "count"}
     if len(found) > 1:
         raise UnclearError("more than one analysis is asked of one measure")
     return cast("Analysis", found.pop()) if found else ""
 
 
-def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None:
-    """Return the measure that a class stands for: a fact's, which has a time, where its rows are not counted."""
-    table = mapping.classes[class_id]
-    if table.counted or table.time is None:
-        return None
-    return next(filter(is_measure, mapping.attributes[class_id].values()), None)
+def _stood_for(terms: Sequence[Term], mapping: DatabaseMapping) -> list[_Measured]:
+    """Return the measures that classes stand for: a fact's, which has a time, where its rows are not counted."""
+    named = [
+        (t, m.name, mapping.classes[m.name]) for t in terms if not t.of("entity", "value") for m in t.of("class")[:1]
+    ]
+    facts = ((t, name, mapping.measures[name][:1]) for t, name, table in named if table.time and not table.counted)
+    return [_Measured(term, name, measure, by_class=True) for term, name, measures in facts for measure in measures]
 
 
-def rows_named(terms: Sequence[Term]) -> list[str]:
+def _rows_named(terms: Sequence[Term]) -> list[str]:
     """Return the classes whose rows are counted where nothing else is measured."""
     return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
 
 
-def happening(mapping: DatabaseMapping, counted: str, terms: Sequence[Term], needs: Needs) -> Head | None:
+def _counted(terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs) -> list[Head]:
+    """Return what is counted: the class first named after the count word, else last before it, else what is related.
+
+    "Most" counts the last class named, where there is one.
+    """
+    counts = [t for t in aggregates if name_of(t) == "count"]
+    others = {name_of(t) for t in aggregates} - {"count"}
+    if len(counts) > 1 or not others <= _COUNTED:
+        raise UnclearError("it is not clear what is counted")
+    spoken = [found.related_class] if found.related_class else []
+    if not counts:
+        return [Head(base, analysis=_analysis(aggregates)) for base in _rows_named(terms)[-1:] or spoken]
+    common = set.intersection(*(t.owners("value") for t in found.values)) if found.values else set()
+    spoken = spoken or ([*common] if len(common) == 1 else [])  # chief physicians are doctors
+    at = terms.index(counts[0])
+    near = terms_of((*terms[at:], *terms[:at][::-1]), "class")
+    for base in [class_of(near[0]) or ""] if near else spoken:
+        if (head := happening(base, terms, found, needs)) is not None:
+            return [head]
+        if counts[0].text == "有多少" and _stood_for(near[:1], found.mapping):
+            raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
+        return [Head(base, analysis=_analysis(aggregates))]
+    raise UnclearError("nothing is named that could be counted")
+
+
+def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: Needs) -> Head | None:
     """Return what is counted of things that something happens to, None where nothing is said to happen.
 
     Products sold are the quantity of the lines between them and what happens; customers who bought are counted, each
     once, over the rows that they and all else that is named belong to: the nearest that happen.
     """
-    named = [m.name for t in terms for m in t.of("class") if m.name != counted and mapping.classes[m.name].time]
-    if not named and not terms_of(terms, "traded"):
+    mapping = found.mapping
+    named = [m.name for t in terms for m in t.of("class") if mapping.classes[m.name].time]
+    if mapping.happens(counted) or not (named or terms_of(terms, "traded")):
         return None
-    lines = []
-    for line in mapping.classes if not named else ():
-        quantities = [a for a in mapping.attributes[line].values() if is_measure(a) and {*a.labels.all()} & _QUANTITY]
-        keyed = any(join.single and join.target == counted for join in mapping.steps(line))
-        if keyed and len(quantities) == 1 and mapping.happens(line) is not None:
-            lines.append(Head(line, quantities[0], "sum"))
-    if len(lines) == 1:
+    happen = {one: event for one in mapping.classes if (event := mapping.happens(one))}
+    lines = [
+        Head(line, quantity, "sum")
+        for line in happen
+        if len(mapping.path(line, counted, single=True) or ()) == 1
+        for quantity in mapping.measures[line]
+        if not _QUANTITY.isdisjoint(quantity.labels.all())
+    ]
+    if len(lines) == 1 and not named:
         return lines[0]
-    goals = [frozenset({counted}), *needs]
-    rows = [one for one in named or mapping.classes if one != counted and mapping.happens(one) is not None]
-    lengths = _steps_to(goals, rows, mapping)
-    events = {found[1] for one in lengths if (found := mapping.happens(one)) is not None}
-    nearest = [one for one in lengths if lengths[one] == min(lengths.values())]
-    if len(events) != 1 or len(nearest) != 1:
+    lengths = _steps_to([frozenset({counted}), *needs], named or happen, mapping)
+    if len({happen[one] for one in lengths}) != 1 or [*lengths.values()].count(min(lengths.values())) != 1:
         raise UnclearError(f"it is not said which rows say when {counted} was")
-    return Head(nearest[0], distinct=counted)
+    return Head(min(lengths, key=lengths.__getitem__), distinct=counted)
 
 
 def _steps_to(needs: Needs, classes: Iterable[str], mapping: DatabaseMapping) -> dict[str, int]:
@@ -152,6 +156,7 @@ def _steps_to(needs: Needs, classes: Iterable[str], mapping: DatabaseMapping) ->
 
 
 def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -> list[_Measured]:
+    """Return the measures that are named: of several of one name the nearest to what is named, then what happens."""
     found: list[_Measured] = []
     for term in terms:
         named = [(m.owner, mapping.attribute(m.name)) for m in term.of("attribute")]
@@ -168,28 +173,11 @@ def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -
     return found
 
 
-def _counted(terms: Sequence[Term], count: Term, related: str | None) -> str:
-    """Return the class that is counted: the first after the count word, else the last before it."""
-    at = terms.index(count)
-    near = [t for t in (count, *terms[at + 1 :], *terms[:at][::-1]) if t.of("class")]
-    if near:
-        if len(near[0].of("class")) > 1:
-            raise UnclearError(f"{near[0].text!r} means more than one thing")
-        return near[0].of("class")[0].name
-    if related is not None:
-        return related
-    raise UnclearError("nothing is named that could be counted")
-
-
-def _heads(one: _Measured, words: Sequence[Term], superlative: bool) -> list[Head]:
+def _heads(one: _Measured, words: Sequence[Term], ranking: Ranking | None) -> list[Head]:
     analysis = _analysis(words)
-    plain = list(dict.fromkeys(_PLAIN[_name(w)] for w in words if _name(w) in _PLAIN))
-    usual = one.attribute.aggregation
-    if not plain:
-        if usual not in {"sum", "average"} and not superlative:
-            raise UnclearError(f"{one.term.text!r} has no plain total")
-        plain = ["average" if usual == "average" else "sum" if usual == "sum" else "max"]
-    if "sum" in plain and usual != "sum":
+    usual: Aggregate = _PLAIN.get(one.attribute.aggregation or "", "max")
+    plain = list(dict.fromkeys(_PLAIN[name_of(w)] for w in words if name_of(w) in _PLAIN)) or [usual]
+    if ("sum" in plain and usual != "sum") or (plain == ["max"] and not ranking):
         raise UnclearError(f"{one.term.text!r} cannot be added up")
     if analysis and len(plain) > 1:
         raise UnclearError("more than one analysis is asked of one measure")
@@ -198,42 +186,28 @@ def _heads(one: _Measured, words: Sequence[Term], superlative: bool) -> list[Hea
 
 
 def part_and_whole(
-    heads: Sequence[Head], terms: Sequence[Term], needs: Needs, found: Restrictions, *, grouped: bool
+    heads: Sequence[Head], terms: Sequence[Term], found: Restrictions, *, asked: Term, grouped: bool
 ) -> tuple[Head, Attribute | None, Whole]:
     """Return what a share measures, what divides it where that is another measure, and of which rows the whole is.
 
     Where no measure is named rows are counted, or what happens to them. Raises UnclearError where part or whole could
     be meant otherwise: with several conditions it is not said which of them hold for the whole too.
     """
-    mapping = found.mapping
-    if not heads:
-        rows = rows_named(terms)
-        happened = (
-            happening(mapping, rows[0], terms, needs) if len(rows) == 1 and not mapping.happens(rows[0]) else None
-        )
-        heads = [happened] if happened else [Head(class_id) for class_id in rows]
-    if any(head.analysis or head.aggregate not in {"sum", "count"} for head in heads) or not heads:
+    heads = heads or [happening(row, terms, found, found.needs([])) or Head(row) for row in _rows_named(terms)]
+    heads = list(dict.fromkeys(heads))  # of one measure named twice it is the rows that differ
+    plain = {(head.aggregate, head.analysis) for head in heads} <= {("sum", ""), ("count", "")}
+    values = {term.of("value") for term in found.values}  # 学生(student) is one
+    conditions = len({*found.named.values()}) + len(values) + len(found.compared) + len(found.given)
+    one_whole = len(heads) > 1 or grouped or (conditions == 1 and not found.related)
+    if not plain or not one_whole or len({head.base for head in heads}) != 1 or len(heads) > 2:
         raise UnclearError("it is not clear what the share is of")
-    first, *others = dict.fromkeys(heads)  # of one measure named twice it is the rows that differ
-    if len(others) > 1 or any(head.base != first.base for head in others):
-        raise UnclearError("it is not clear what the share is of")
-    if others:
-        return _of_measure(first, others[0], terms)
-    if grouped:
-        return first, None, "rows"
-    values = {frozenset(m.name for m in t.of("value")) for t in found.values}  # 学生(student) is one
-    conditions = len(found.keys) + len(values) + len(found.compared) + len(found.without)
-    if conditions != 1 or found.related:
-        raise UnclearError("it is not clear what the share is of")
-    return first, None, "all"
-
-
-def _of_measure(first: Head, second: Head, terms: Sequence[Term]) -> tuple[Head, Attribute, Whole]:
-    """Return which of two measures is the part, and the other."""
-    asked = next(t for t in terms if t.of("share"))
-    whole_first = any(m.name == "whole_first" for m in asked.of("share"))  # what percentage of the limit is used
-    whole_first &= all(asked.start < t.start for t in terms if t.of("attribute"))
-    part, whole = (second, first) if whole_first else (first, second)
+    if len(heads) == 1:
+        return heads[0], None, "rows" if grouped else "all"
+    # what percentage of the limit is used: the whole stands first
+    whole_first = asked.of("share")[0].name == "whole_first" and asked < min(
+        terms_of(terms, "attribute"), default=asked
+    )
+    part, whole = heads[::-1] if whole_first else heads
     if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
         raise UnclearError("a share needs two measures in one unit")
     return part, whole.measure, "measure"
