@@ -8,12 +8,13 @@ are in columns and rows.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import partial
 from statistics import fmean
 from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from theworld.ontology.model import NodeKind, Ref
 from theworld.ontology.retrieval import OntologyIndex
@@ -23,6 +24,7 @@ from theworld.service.api.replies import GUARDED, Code, documented, must_exist
 from theworld.service.api.schemas import TEXT
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
+from theworld.stores.ledger.catalog import Entity
 from theworld.text import Language, entity_key
 
 graph_router = APIRouter(prefix="/api/v1", tags=["graph"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE))
@@ -76,8 +78,6 @@ class Tie(BaseModel):
 class ShownNote(BaseModel):
     """A note, as far as it takes to recognise and open it."""
 
-    model_config = ConfigDict(from_attributes=True)
-
     id: str = Field(description="Id of the note")
     document_id: str = Field(description="Document it is from")
     title: str = Field(description="Title of the document")
@@ -97,15 +97,6 @@ class ElementData(ElementName):
     ties: list[Tie] = Field(description="The strongest first")
     tied: int = Field(description="How many there are in all")
     notes: list[ShownNote] = Field(description="Notes that name it, those first that say most")
-
-
-class Entity(BaseModel):
-    """Something that notes name."""
-
-    key: str = Field(description="Its identity: case, width, script and spacing folded")
-    label: str = Field(description="Its name, as notes write it")
-    type: str = Field(description="Its type, such as person or place")
-    notes: int = Field(description="How many notes name it; of one beside it, how many name both")
 
 
 class PlacedEntity(Entity):
@@ -169,20 +160,15 @@ def around(
             named_at[key].append(row)
     # What no note given names stands last.
     entities = sorted(found.together, key=lambda one: fmean(named_at.get(one.key, [float(height)])))
-    return GraphData(
-        entity=Entity(key=found.key, label=found.label, type=found.type, notes=found.notes),
-        entities=[
-            PlacedEntity(key=one.key, label=one.label, type=one.type, notes=one.shared, y=y)
-            for one, y in zip(entities, _spread(len(entities), height), strict=True)
-        ],
-        notes=[
-            PlacedNote(note=ShownNote.model_validate(naming.note), titled=naming.titled, names=list(naming.names), y=y)
-            for naming, y in zip(found.naming, rows, strict=True)
-        ],
-        height=height,
-        near=[],
-        elements=elements,
-    )
+    placed = [PlacedEntity(**dict(one), y=y) for one, y in zip(entities, _spread(len(entities), height), strict=True)]
+    notes = [
+        PlacedNote(note=_shown(naming.note), titled=naming.titled, names=list(naming.names), y=y)
+        for naming, y in zip(found.naming, rows, strict=True)
+    ]
+    return GraphData(entity=found.entity, entities=placed, notes=notes, height=height, near=[], elements=elements)
+
+
+_shown = partial(ShownNote.model_validate, from_attributes=True)
 
 
 def _spread(count: int, height: int) -> list[float]:
@@ -261,6 +247,5 @@ def element(
     this = found[Ref(kind, key)]
     return ElementData(
         kind=kind, key=key, label=this.labels.preferred(language), names=list(this.labels.all()),
-        description=this.description.of(language), ties=ties, tied=last - first,
-        notes=[ShownNote.model_validate(note) for note in naming],
+        description=this.description.of(language), ties=ties, tied=last - first, notes=list(map(_shown, naming)),
     )  # fmt: skip
