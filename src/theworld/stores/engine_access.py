@@ -20,6 +20,7 @@ from theworld.stores.records import Filters, content_hash, is_text, wanted_terms
 
 T = TypeVar("T")
 _LONGEST_TERM = 512
+CA_FILE = "It is a PEM file with the certificate of the authority that signed the server's."
 Held = tuple[str, int]
 """The key of a note on the server, and the sequence number of the change that put it there."""
 
@@ -101,11 +102,8 @@ def tls_context(settings: ServerSettings) -> ssl.SSLContext:
         ca_file = settings.ca_file.expanduser() if settings.ca_file is not None else None
         context = ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:
-        raise SettingsError(
-            f"the certificate cannot be read: {error}.",
-            where="servers.ca_file",
-            remedy="It is a PEM file with the certificate of the authority that signed the server's.",
-        ) from error
+        what = f"the certificate cannot be read: {error}."
+        raise SettingsError(what, where="servers.ca_file", remedy=CA_FILE) from error
     if not settings.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -142,11 +142,8 @@ def copy_ledger(source: Database, target: Database, progress: Progress | None = 
     tables = [table for table in Base.metadata.sorted_tables if table is not Meta.__table__]
     with source.reading() as old, target.writing() as new:
         if new.scalar(select(Document.id).limit(1)) is not None:
-            raise StoreError(
-                "this ledger has documents already.",
-                where=target.where,
-                remedy="Name another schema with ledger.namespace, or ingest into this one.",
-            )
+            remedy = "Name another schema with ledger.namespace, or ingest into this one."
+            raise StoreError("this ledger has documents already.", where=target.where, remedy=remedy)
         total = sum(old.scalar(select(func.count()).select_from(table)) or 0 for table in tables)
         done = 0
         for table in tables:

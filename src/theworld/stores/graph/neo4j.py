@@ -56,16 +56,13 @@ class Neo4jGraph(RemoteProjection):
         """Use the server of the settings for the ledger with this identity."""
         self._client = Neo4jClient(settings)
         super().__init__("graph", self._client.where, writable=writable)
+        self.version = self._client.version
         self._ledger = f"{settings.prefix}-{ledger}"
         self._names = Names(self._ledger, self._client.where)
         self._parameters = RankingParameters()
         self._bounds = {"most": self._parameters.most, "longest": LONGEST_LIST, "at_once": AT_ONCE}
         self._prepared = self._warm = False
         self._fetched: dict[str, Fetched] = {}
-
-    def version(self) -> str:
-        """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""
-        return self._client.version()
 
     def _read_applied(self) -> int:
         applied = self._read_state()[0]

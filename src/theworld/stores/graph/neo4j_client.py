@@ -19,6 +19,7 @@ from typing import Any, LiteralString, TypeVar
 
 from neo4j import READ_ACCESS, Driver, GraphDatabase, Query, Session, Transaction
 from neo4j.exceptions import AuthError, ClientError, DriverError, Forbidden, Neo4jError
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from theworld.deadline import begin
 from theworld.errors import EngineUnavailableError, StoreError
@@ -48,8 +49,13 @@ _MADE_MEANWHILE = (
     "DeadlockDetected",
 )
 """What Neo4j says, for all its IF NOT EXISTS, of a constraint or index that another session is making."""
-_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.0)
-"""Before it is looked at again. Of several that wait for each other Neo4j refuses one, so the rest gets on."""
+_UNTIL_MADE = Retrying(
+    retry=retry_if_exception(lambda e: isinstance(e, Neo4jError) and any(s in (e.code or "") for s in _MADE_MEANWHILE)),
+    wait=wait_exponential(0.02, max=1.0),
+    stop=stop_after_attempt(9),
+    reraise=True,
+)
+"""Looks at it again. Of several that wait for each other Neo4j refuses one, so the rest gets on."""
 _IDLE_S = 2.0
 """A connection unused for longer is tried before it is used: the server may have been started anew meanwhile."""
 
@@ -136,20 +142,8 @@ class Neo4jClient:
     def ensure(self, schema: LiteralString) -> None:
         """Make a constraint or an index unless it is there, also when other processes begin at the same moment."""
         limit = self._settings.write_timeout_s
-
-        def made() -> None:
-            for pause in (*_PAUSES_S, None):
-                try:
-                    self._alone((schema, {}), limit)
-                except Neo4jError as error:
-                    if pause is None or not any(one in (error.code or "") for one in _MADE_MEANWHILE):
-                        raise
-                    time.sleep(pause)
-                else:
-                    return
-
         with self._breaker.guard():
-            self._within(limit, made)
+            self._within(limit, lambda: _UNTIL_MADE(self._alone, (schema, {}), limit))
 
     def _within(self, seconds: float, *works: Callable[[], T]) -> list[T]:
         """Return what some works return, done side by side; EngineUnavailableError when one is late."""

@@ -157,7 +157,7 @@ def _step(moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further:
     """Take in where notes and entities lead, in one round trip; `further`: the notes around them as well."""
     names, tenant, walk = moment.names, moment.tenant, moment.known.walk
     note_uids, key_uids = names.uids(tenant, "note", notes), names.uids(tenant, "entity", keys)
-    bounds: dict[str, object] = {**moment.bounds, "known": walk.keys()}
+    bounds: dict[str, object] = {**moment.bounds, "known": list(walk.counts)}
     texts = (*_GIVEN, *(_AROUND if further else ())) if note_uids else ()
     asked: list[Statement] = [(text, {"uids": list(note_uids), **bounds}) for text in texts]
     if key_uids:
@@ -240,14 +240,9 @@ def note_row(note_id: str, document_id: str, title: str, titled: Iterable[str], 
 
 def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
     _, key, titles, mentions, titling, mentioning = row
-    return EntityRow(
-        key,
-        titles,
-        mentions,
-        tuple(NamingNote(check(found, note), title, (name,)) for found, note, title, name in titling),
-        tuple(NamingNote(check(found, note), title, tuple(names)) for found, note, title, names in mentioning),
-        whole,
-    )
+    titled = tuple(NamingNote(check(found, note), title, (name,)) for found, note, title, name in titling)
+    mentioned = tuple(NamingNote(check(found, note), title, tuple(names)) for found, note, title, names in mentioning)
+    return EntityRow(key, titles, mentions, titled, mentioned, whole)
 
 
 def read_shared(rows: Iterable[Row], check: Check) -> list[EntityRow]:

@@ -66,22 +66,21 @@ class RequestJournal:
 
     def read(self, request_id: str, *, tenant: str) -> RequestRecord | None:
         """Return one record; None alike when there is none and when it is another tenant's."""
+        query = select(RequestLog.__table__).where(RequestLog.tenant == tenant, RequestLog.request_id == request_id)
         with self._ledger.reading() as connection:
-            found = connection.execute(
-                select(RequestLog.__table__).where(RequestLog.tenant == tenant, RequestLog.request_id == request_id)
-            ).one_or_none()
+            found = connection.execute(query).one_or_none()
             if found is None:
                 return None
-            candidate, rank, route = RetrievalCandidate, RerankScore, RouterDecisionLog
-            channels = select(candidate.__table__).where(candidate.request == found.id)
-            ranking = select(rank.__table__).where(rank.request == found.id)
-            routed = connection.execute(select(route.__table__).where(route.request == found.id)).one_or_none()
-            return RequestRecord(
-                _columns(found),
-                _columns(routed) if routed is not None else None,
-                [_columns(row) for row in connection.execute(channels.order_by(candidate.source, candidate.rank))],
-                [_columns(row) for row in connection.execute(ranking.order_by(rank.position))],
+            candidate, route = RetrievalCandidate, RouterDecisionLog
+            routed, channels, ranking = (
+                [_columns(row) for row in connection.execute(select(table.__table__).where(mine).order_by(*order))]
+                for table, mine, order in (
+                    (route, route.request == found.id, ()),
+                    (candidate, candidate.request == found.id, (candidate.source, candidate.rank)),
+                    (RerankScore, RerankScore.request == found.id, (RerankScore.position,)),
+                )
             )
+            return RequestRecord(_columns(found), routed[0] if routed else None, channels, ranking)
 
     def knows(self, request_id: str, *, tenant: str) -> bool:
         """Return whether a tenant has such a request."""
@@ -101,22 +100,15 @@ class RequestJournal:
 
         `path` and `intent` are added from the router's decision. Pages are read one by one: no transaction stays open.
         """
-        query = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
-        latest = {row.request_id: _columns(row) for row in self._ledger.rows(query)}
-        log, last = RequestLog, 0
+        said = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
+        latest = {row.request_id: _columns(row) for row in self._ledger.rows(said)}
+        log, route, last = RequestLog, RouterDecisionLog, 0
+        query = select(log.__table__, route.path, route.intent).outerjoin(route, route.request == log.id)
+        query = query.where(log.tenant == tenant, log.created_ms >= since_ms).order_by(log.id).limit(PAGE)
+        query = query.where(log.endpoint.in_(endpoints)) if endpoints else query
+        query = query.where(log.arm == arm) if arm is not None else query
         while True:
-            query = (
-                select(log.__table__, RouterDecisionLog.path, RouterDecisionLog.intent)
-                .outerjoin(RouterDecisionLog, RouterDecisionLog.request == log.id)
-                .where(log.tenant == tenant, log.created_ms >= since_ms, log.id > last)
-                .order_by(log.id)
-                .limit(PAGE)
-            )
-            if endpoints:
-                query = query.where(log.endpoint.in_(endpoints))
-            if arm is not None:
-                query = query.where(log.arm == arm)
-            rows = self._ledger.rows(query)
+            rows = self._ledger.rows(query.where(log.id > last))
             for row in rows:
                 yield {**_columns(row), "feedback": latest.get(row.request_id)}
             if len(rows) < PAGE:
@@ -163,12 +155,7 @@ class RequestJournal:
 
         The latest feedback on a request counts; `good` is a success. Requests nobody judged say nothing about a route.
         """
-        newest = (
-            select(func.max(Feedback.id))
-            .where(Feedback.tenant == tenant)
-            .group_by(Feedback.request_id)
-            .scalar_subquery()
-        )
+        newest = select(func.max(Feedback.id)).where(Feedback.tenant == tenant).group_by(Feedback.request_id)
         query = (
             select(RouterDecisionLog.path, Feedback.verdict, func.count())
             .join(RequestLog, RequestLog.id == RouterDecisionLog.request)
