@@ -27,15 +27,9 @@ _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 _bearer = HTTPBearer(auto_error=False, description="An API key made by `theworld keys create`")
+_WHOSE = "Whose knowledge it is; default: the key's only tenant, or `default`"
 TenantHeader = Annotated[
-    str | None,
-    Header(
-        alias="X-Tenant-Id",
-        min_length=1,
-        max_length=128,
-        pattern=r"^[!-~]+$",
-        description="Whose knowledge it is; default: the key's only tenant, or `default`",
-    ),
+    str | None, Header(alias="X-Tenant-Id", min_length=1, max_length=128, pattern=r"^[!-~]+$", description=_WHOSE)
 ]
 
 

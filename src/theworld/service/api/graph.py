@@ -34,6 +34,8 @@ router = APIRouter(
     responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
 )
 Spoken = Annotated[Language, Query(description="Language of names and descriptions, where there is a choice")]
+_OF_ENTITY = "Of an entity, in any case; empty: the commonest names"
+Name = Annotated[str, Query(max_length=500, pattern=r"^$|" + TEXT, description=_OF_ENTITY)]
 EXCERPT = 400
 """Characters shown of a note."""
 NO_ELEMENT = "the tenant's ontology has no element of this kind and key"
@@ -130,12 +132,7 @@ def around(
     request: Request,
     caller: Querying,
     *,
-    name: Annotated[
-        str,
-        Query(
-            max_length=500, pattern=r"^$|" + TEXT, description="Of an entity, in any case; empty: the commonest names"
-        ),
-    ] = "",
+    name: Name = "",
     limit: Annotated[int, Query(ge=1, le=50, description="At most so many notes, and so many entities")] = 12,
     language: Annotated[Language, Query(description="Language of the ontology's names")] = "en",
 ) -> GraphData:
@@ -203,17 +200,12 @@ def classes(
         label = lookup.classes[class_id].labels.preferred(language)
         return ElementName(kind="OntologyClass", key=class_id, label=label)
 
-    shown = [
-        ClassData(
-            **named(one).model_dump(),
-            description=lookup.classes[one].description.of(language),
-            inherits=[named(parent) for parent in lookup.classes[one].inherits],
-            attributes=sum(1 for _ in lookup.attributes(one)),
-            relations=len(lookup.relations_from(one)),
-            samples=samples[one],
-        )
-        for one in ids[:limit]
-    ]
+    shown = []
+    for one, this in ((one, lookup.classes[one]) for one in ids[:limit]):
+        counts = {"attributes": len(list(lookup.attributes(one))), "relations": len(lookup.relations_from(one))}
+        about, parents = this.description.of(language), list(map(named, this.inherits))
+        facts = dict(named(one)) | counts | {"samples": samples[one]}
+        shown.append(ClassData(**facts, description=about, inherits=parents))
     about = found.description.of(language)
     return OntologyData(id=found.id, version=found.version, description=about, classes=shown, total=len(ids))
 
