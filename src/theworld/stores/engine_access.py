@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
@@ -110,12 +111,11 @@ def tls_context(settings: ServerSettings) -> ssl.SSLContext:
     return context
 
 
-def identifier(*parts: str) -> str:
-    """Return 32 hex digits that stand for the parts: ids on servers are limited in length and alphabet, ours are not.
+identifier = partial(content_hash, size=16)
+"""32 hex digits that stand for some parts: ids on servers are limited in length and alphabet, ours are not.
 
-    A part that is no text (a lone surrogate) is like no stored one.
-    """
-    return content_hash(*parts, size=16)
+A part that is no text (a lone surrogate) is like no stored one.
+"""
 
 
 def index_term(value: str) -> str:
@@ -131,6 +131,10 @@ def sendable_terms(filters: Filters) -> list[list[str]]:
 def shortened(error: object) -> str:
     """Return an error on one line of at most 200 characters."""
     return " ".join(str(error).split())[:200]
+
+
+NOT_UNDERSTOOD = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading a reply of another shape raises."""
 
 
 def misunderstood(engine: str, error: BaseException, where: str) -> EngineUnavailableError:

@@ -54,9 +54,7 @@ def sync_folder(path: Path) -> None:
 
 
 def bytes_under(path: Path) -> int:
-    """Return the size of all files of a folder, or of one file."""
-    if not path.is_dir():
-        return bytes_of([path])
+    """Return the size of all files of a folder."""
     return sum(bytes_of(Path(folder, name) for name in names) for folder, _, names in os.walk(path))
 
 

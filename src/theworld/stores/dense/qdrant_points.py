@@ -109,16 +109,6 @@ def payload_indexes() -> dict[str, models.PayloadSchemaType | Any]:
     }
 
 
-def tokens_field(vector: str) -> str:
-    """Return the name of the field with a space's tokens."""
-    return f"tokens-{vector}"
-
-
-def codes_field(vector: str) -> str:
-    """Return the name of the field with a space's token codes."""
-    return f"codes-{vector}"
-
-
 def point(change: NoteChange) -> models.PointStruct:
     """Return the point of a note to be put."""
     assert change.note is not None
@@ -135,14 +125,14 @@ def point(change: NoteChange) -> models.PointStruct:
     for space in change.note.vectors:
         tokens = change.note.codes.get(space)
         if tokens is not None and len(tokens.ids):
-            payload[tokens_field(vector_name(space))] = np.unique(tokens.ids).tolist()
-            payload[codes_field(vector_name(space))] = [base64.b64encode(some).decode() for some in pack_tokens(tokens)]
+            payload[f"tokens-{vector_name(space)}"] = np.unique(tokens.ids).tolist()
+            payload[f"codes-{vector_name(space)}"] = [base64.b64encode(some).decode() for some in pack_tokens(tokens)]
     return models.PointStruct(id=one, vector={name: some.tolist() for name, some in vectors.items()}, payload=payload)
 
 
 def tokens_of(payload: Mapping[str, Any], vector: str) -> TokenCodes | None:
     """Return the token codes of a point, None when it has none."""
-    packed = payload.get(codes_field(vector))
+    packed = payload.get(f"codes-{vector}")
     if packed is None:
         return None
     ids, codes = (base64.b64decode(some, validate=True) for some in packed)

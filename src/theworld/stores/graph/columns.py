@@ -52,10 +52,6 @@ class Lists:
         """Return one list as a view."""
         return self.values[self.starts[number] : self.starts[number + 1]]
 
-    def length(self, number: int) -> int:
-        """Return the length of one list."""
-        return int(self.starts[number + 1] - self.starts[number])
-
 
 class Columns:
     """The arrays of one tenant, in memory or mapped from a file."""

@@ -213,7 +213,7 @@ class Bipartite(EntityGraph):
 
     def named_by(self, entity: int) -> int:
         """Return the number of notes that name an entity, as their title or in their text."""
-        return self.titles.length(entity) + self.mentions.length(entity)
+        return len(self.titles.array(entity)) + len(self.mentions.array(entity))
 
     def known(self, note_ids: Sequence[str]) -> list[int]:
         """Return the numbers of the notes that exist."""

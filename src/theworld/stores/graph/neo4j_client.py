@@ -24,7 +24,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 from theworld.deadline import begin
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import GraphSettings
-from theworld.stores.engine_access import CircuitBreaker, misunderstood, shortened, tls_context
+from theworld.stores.engine_access import NOT_UNDERSTOOD, CircuitBreaker, misunderstood, shortened, tls_context
 
 # The driver tells of every broken connection; ours are raised and named, and an application that wants both sets it up.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -40,8 +40,6 @@ _GRACE_S = 0.2
 _PLANNING_S = 30.0
 """Longest wait for one query to be planned: a server that has just started takes seconds where it later takes none."""
 _PLANNED_AT_ONCE = 2
-NOT_UNDERSTOOD = (LookupError, TypeError, ValueError, AttributeError)
-"""What reading a reply of another shape raises; errors of its protocol the driver raises without exporting them."""
 _MADE_MEANWHILE = (
     "EquivalentSchemaRuleAlreadyExists",
     "IndexAlreadyExists",
@@ -134,16 +132,10 @@ class Neo4jClient:
             return self._within(limit, written)[0]
 
     def run_alone(self, statement: Statement) -> list[Row]:
-        """Run a statement that makes its own transaction."""
+        """Run a statement that makes its own transaction, also when others make the same thing at the same moment."""
         limit = self._settings.write_timeout_s
         with self._breaker.guard():
-            return self._within(limit, partial(self._alone, statement, limit))[0]
-
-    def ensure(self, schema: LiteralString) -> None:
-        """Make a constraint or an index unless it is there, also when other processes begin at the same moment."""
-        limit = self._settings.write_timeout_s
-        with self._breaker.guard():
-            self._within(limit, lambda: _UNTIL_MADE(self._alone, (schema, {}), limit))
+            return self._within(limit, lambda: _UNTIL_MADE(self._alone, statement, limit))[0]
 
     def _within(self, seconds: float, *works: Callable[[], T]) -> list[T]:
         """Return what some works return, done side by side; EngineUnavailableError when one is late."""
@@ -163,11 +155,8 @@ class Neo4jClient:
     def _explained(self, error: Exception) -> Exception:
         """Return what to raise for an error of the driver."""
         if isinstance(error, AuthError | Forbidden):
-            return StoreError(
-                f"Neo4j refuses the user: {error.message}",
-                where=self.where,
-                remedy="Check graph.username and graph.password, and the user's rights (docs/engines.md).",
-            )
+            remedy = "Check graph.username and graph.password, and the user's rights (docs/engines.md)."
+            return StoreError(f"Neo4j refuses the user: {error.message}", where=self.where, remedy=remedy)
         if isinstance(error, ClientError):
             what = f"Neo4j refused: {error.code} {error.message}"
             timed_out = error.code is not None and "TransactionTimedOut" in error.code
@@ -175,6 +164,7 @@ class Neo4jClient:
         if isinstance(error, Neo4jError | DriverError | OSError):
             what = f"Neo4j cannot be reached: {type(error).__name__} {shortened(error)}"
             return EngineUnavailableError(what, where=self.where)
+        # Errors of its protocol the driver raises without exporting them.
         if isinstance(error, NOT_UNDERSTOOD) or type(error).__module__.startswith("neo4j."):
             return misunderstood("Neo4j", error, self.where)
         return error

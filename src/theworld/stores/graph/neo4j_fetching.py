@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import LiteralString
 
 from theworld.errors import EngineUnavailableError
-from theworld.stores.engine_access import identifier, misunderstood
+from theworld.stores.engine_access import NOT_UNDERSTOOD, identifier, misunderstood
 from theworld.stores.graph import neo4j_queries as cypher
-from theworld.stores.graph.neighbourhood import BoundedWalk, EntityRow, EntitySteps, NamingNote, NoteRow, commonest
-from theworld.stores.graph.neo4j_client import NOT_UNDERSTOOD, Neo4jClient, Row, Statement
+from theworld.stores.graph.neighbourhood import BoundedWalk, EntityRow, EntitySteps, NamingNote, NoteRow
+from theworld.stores.graph.neo4j_client import Neo4jClient, Row, Statement
 from theworld.stores.records import is_text
 
 Check = Callable[[str, str], str]
@@ -205,7 +205,10 @@ def fetch_rows(
     known, names, tenant = moment.known, moment.names, moment.tenant
     notes = list(notes)
     new_notes = [note for note in notes if note not in known.notes and is_text(note)]
-    new_keys = {k: whole for k, whole in entities.items() if is_text(k) and _lacks(known.entities, k, whole)}
+    less = {
+        k for k, whole in entities.items() if whole and (row := known.entities.get(k)) is not None and not row.whole
+    }
+    new_keys = {k: whole for k, whole in entities.items() if is_text(k) and (k not in known.entities or k in less)}
     statements: list[Statement] = []
     note_uids, key_uids = names.uids(tenant, "note", new_notes), names.uids(tenant, "entity", new_keys)
     if note_uids:
@@ -228,11 +231,6 @@ def fetch_rows(
     )
 
 
-def _lacks(entities: Mapping[str, EntityRow | None], key: str, whole: bool) -> bool:
-    row = entities.get(key)
-    return key not in entities or (whole and row is not None and not row.whole)
-
-
 def note_row(note_id: str, document_id: str, title: str, titled: Iterable[str], mentioned: Iterable[str]) -> NoteRow:
     """Return a row; an answer of another shape is noticed here."""
     return NoteRow(note_id, document_id, title, tuple(titled), tuple(mentioned))
@@ -243,12 +241,3 @@ def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
     titled = tuple(NamingNote(check(found, note), title, (name,)) for found, note, title, name in titling)
     mentioned = tuple(NamingNote(check(found, note), title, tuple(names)) for found, note, title, names in mentioning)
     return EntityRow(key, titles, mentions, titled, mentioned, whole)
-
-
-def read_shared(rows: Iterable[Row], check: Check) -> list[EntityRow]:
-    """Return what several notes name."""
-    entities: list[EntityRow] = []
-    for one, key, titles, mentions, title, surfaces in rows:
-        label = title[0] if titles else commonest((name for some in surfaces for name in some), key)
-        entities.append(EntityRow(check(one, key), titles, mentions, (), (), whole=False, label=label))
-    return entities
