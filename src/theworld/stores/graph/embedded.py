@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from theworld.state import EvidencePath
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, StringTable
 from theworld.stores.graph.columns import Columns, Lists, NoteFacts, joined, note_facts
-from theworld.stores.graph.entity_graph import ByNumber, Computed, EntityGraph, NoteFace, PathSearch, find_links
+from theworld.stores.graph.entity_graph import ByNumber, EntityGraph, NoteFace, PathSearch, find_links
 from theworld.stores.graph.pagerank import RankingParameters, Walk, WholeWalk
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters, wanted_terms
@@ -206,10 +206,8 @@ class Bipartite(EntityGraph):
         self.note_ids, self.keys = columns.notes, columns.keys
         self.titled, self.mentioned = columns.titled, columns.mentioned
         self.titles, self.mentions = columns.titles, columns.mentions
-        self.labels = Computed(lambda entity: columns.texts[columns.label[entity]])
-        self.facts = Computed(
-            lambda note: NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
-        )
+        self.label = lambda entity: columns.texts[columns.label[entity]]
+        self.face = lambda note: NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
 
     def named_by(self, entity: int) -> int:
         """Return the number of notes that name an entity, as their title or in their text."""

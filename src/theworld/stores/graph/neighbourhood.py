@@ -70,14 +70,14 @@ class Neighbourhood(EntityGraph):
         self.parameters = parameters
         self.note_ids = sorted({*rows, *naming})
         self.note_of = {note: i for i, note in enumerate(self.note_ids)}
-        self.facts = [
+        self.face = [
             NoteFace(rows[note].document_id, rows[note].title) if note in rows else NoteFace("", naming[note].title)
             for note in self.note_ids
-        ]
+        ].__getitem__
         self.keys = sorted(by_key)
         self.entity_of = {key: i for i, key in enumerate(self.keys)}
         self._rows = [by_key[key] for key in self.keys]
-        self.labels = [_label(row) for row in self._rows]
+        self.label = [_label(row) for row in self._rows].__getitem__
         self.titles = [[self.note_of[one.note_id] for one in row.titling] for row in self._rows]
         self.mentions = [[self.note_of[one.note_id] for one in row.mentioning] for row in self._rows]
         self.titled = self._named(rows, self.titles, titled=True)

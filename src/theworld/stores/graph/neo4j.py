@@ -263,7 +263,7 @@ class Neo4jGraph(RemoteProjection):
         """Do work on one state of the graph; begin anew when the graph has changed meanwhile."""
         for _ in range(_TRIES):
             known = self._fetched.get(tenant)
-            if known is None or known.size > _KEPT_ROWS:
+            if known is None or len(known.notes) + len(known.entities) + known.walk.size > _KEPT_ROWS:
                 known = self._fetched[tenant] = Fetched(BoundedWalk(self._parameters))
             try:
                 return work(Moment(self._client, self._names, tenant, known, self._bounds))

@@ -77,11 +77,6 @@ class Fetched:
     entities: dict[str, EntityRow | None] = field(default_factory=dict)
     """By key; None for an entity that the server does not know."""
 
-    @property
-    def size(self) -> int:
-        """Number of rows held."""
-        return len(self.notes) + len(self.entities) + self.walk.size
-
 
 class ChangedError(Exception):
     """The graph is not what it was when rows were kept of it."""
@@ -205,10 +200,7 @@ def fetch_rows(
     known, names, tenant = moment.known, moment.names, moment.tenant
     notes = list(notes)
     new_notes = [note for note in notes if note not in known.notes and is_text(note)]
-    less = {
-        k for k, whole in entities.items() if whole and (row := known.entities.get(k)) is not None and not row.whole
-    }
-    new_keys = {k: whole for k, whole in entities.items() if is_text(k) and (k not in known.entities or k in less)}
+    new_keys = {k: whole for k, whole in entities.items() if is_text(k) and _lacks(known.entities, k, whole)}
     statements: list[Statement] = []
     note_uids, key_uids = names.uids(tenant, "note", new_notes), names.uids(tenant, "entity", new_keys)
     if note_uids:
@@ -229,6 +221,11 @@ def fetch_rows(
         [of_note for note in notes if (of_note := known.notes.get(note)) is not None],
         [of_key for key in entities if (of_key := known.entities.get(key)) is not None],
     )
+
+
+def _lacks(entities: Mapping[str, EntityRow | None], key: str, whole: bool) -> bool:
+    row = entities.get(key)
+    return key not in entities or (whole and row is not None and not row.whole)
 
 
 def note_row(note_id: str, document_id: str, title: str, titled: Iterable[str], mentioned: Iterable[str]) -> NoteRow:
