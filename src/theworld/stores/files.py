@@ -67,6 +67,8 @@ def bytes_of(files: Iterable[Path]) -> int:
     return size
 
 
+DELETE = "Delete this folder: it is built again from the ledger when the store is next opened."
+"""What to do about an index that is damaged."""
 _FULL_OR_FORBIDDEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE})
 
 

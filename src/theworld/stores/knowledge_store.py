@@ -64,12 +64,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
 
     @classmethod
     def open(
-        cls,
-        path: Path | str,
-        *,
-        create: bool = False,
-        read_only: bool = True,
-        engines: Engines | None = None,
+        cls, path: Path | str, *, create: bool = False, read_only: bool = True, engines: Engines | None = None
     ) -> Self:
         """Open a store for reading, or for writing with `read_only=False`; `create` makes it and implies writing.
 
@@ -93,9 +88,8 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     def _changing(self) -> Iterator[None]:
         """Enter as the one who changes the store; afterwards notes are read again."""
         if self.read_only:
-            raise StoreError(
-                "the store was opened for reading.", where=str(self.path), remedy="Open it with read_only=False."
-            )
+            remedy = "Open it with read_only=False."
+            raise StoreError("the store was opened for reading.", where=str(self.path), remedy=remedy)
         with self._writing:
             yield
             self._notes.forget()
@@ -216,37 +210,23 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             other = self.ledger.other_spaces(language, space)
             if other:
                 found = ", ".join(f"{count} notes in {name!r}" for name, count in other.items())
-                raise ModelMismatchError(
-                    f"the vectors for language {language!r} were made by another model: {found}, none in {space!r}.",
-                    where=str(self.path),
-                    remedy=f"Configure that model, or run `theworld ingest PATH --store {self.path} --reembed`.",
-                )
+                what = f"the vectors for language {language!r} were made by another model: {found}, none in {space!r}."
+                remedy = f"Configure that model, or run `theworld ingest PATH --store {self.path} --reembed`."
+                raise ModelMismatchError(what, where=str(self.path), remedy=remedy)
 
     def info(self) -> dict[str, Any]:
         """Return counts by tenant, bytes on disk, versions, the sequence number and each projection's lag."""
         last = self.ledger.sequence()
-        tenants = {
-            tenant: {
-                "documents": counts["documents"]["all"],
-                "notes": sum(counts["languages"].values()),
-                "languages": counts["languages"],
-                "spaces": counts["spaces"],
-            }
-            for tenant, counts in sorted(self.ledger.counts().items())
-        }
+        tenants = {}
+        for tenant, counts in sorted(self.ledger.counts().items()):
+            numbers = {"documents": counts["documents"]["all"], "notes": sum(counts["languages"].values())}
+            tenants[tenant] = numbers | {name: counts[name] for name in ("languages", "spaces")}
         size = {name: bytes_under(self.path / name) for name in ("sparse", "dense", "graph")}
         size["ledger"] = self.ledger.database.bytes()
+        formats = {"sparse": sparse.FORMAT, "dense": dense.FORMAT, "graph": graph.FORMAT}
         return {
-            "path": str(self.path),
-            "tenants": tenants,
-            "bytes": size,
-            "versions": {
-                "schema": SCHEMA_VERSION,
-                "sparse": sparse.FORMAT,
-                "dense": dense.FORMAT,
-                "graph": graph.FORMAT,
-            },
-            "sequence": last,
+            **{"path": str(self.path), "tenants": tenants, "bytes": size},
+            **{"versions": {"schema": SCHEMA_VERSION, **formats}, "sequence": last},
             "lag": {feeder.name: feeder.lag(last) for feeder in self.projections.feeders},
             "read_only": self.read_only,
         }

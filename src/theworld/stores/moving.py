@@ -81,11 +81,7 @@ def restore(file: Path, store: Path, progress: Progress | None = None) -> None:
 
 def _copy(source: Path, target: Path, progress: Progress | None) -> None:
     """Copy one state of a SQLite file, check it, and wait until it is on disk."""
-
-    def told(_status: int, left: int, total: int) -> None:
-        if progress is not None:
-            progress(total - left, total)
-
+    told = None if progress is None else lambda _status, left, total: progress(total - left, total)
     try:
         descriptor = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         os.close(descriptor)

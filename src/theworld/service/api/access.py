@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -42,11 +42,11 @@ class Caller:
     """None on the machine itself, where no key is needed."""
 
 
+@dataclass(frozen=True, slots=True)
 class VerifiedKeys:
     """Remembers for a moment which tokens were right, by their hash."""
 
-    def __init__(self) -> None:
-        self._known: dict[bytes, tuple[float, Principal]] = {}
+    _known: dict[bytes, tuple[float, Principal]] = field(default_factory=dict)
 
     async def verify(self, service: Service, token: str) -> Principal | None:
         """Return whose token it is."""

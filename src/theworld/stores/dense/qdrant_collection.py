@@ -185,7 +185,7 @@ class QdrantCollection(RemoteProjection):
 
         def switch(client: QdrantClient) -> None:
             client.create_collection(name, **points.collection_config(self._settings))
-            for field, schema in points.payload_indexes().items():
+            for field, schema in points.PAYLOAD_INDEXES.items():
                 client.create_payload_index(name, field, schema)
             _upsert(client, name, State().point())
             remove = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._alias))

@@ -98,15 +98,11 @@ def collection_config(settings: DenseSettings) -> dict[str, Any]:
     }
 
 
-def payload_indexes() -> dict[str, models.PayloadSchemaType | Any]:
-    """Return the indexes of every collection by field; only tenants get graphs of their own."""
-    keyword, integer = models.KeywordIndexType.KEYWORD, models.IntegerIndexType.INTEGER
-    return {
-        "tenant": models.KeywordIndexParams(type=keyword, is_tenant=True),
-        "terms": models.KeywordIndexParams(type=keyword, enable_hnsw=False),
-        "spaces": models.KeywordIndexParams(type=keyword, enable_hnsw=False),
-        "lot": models.IntegerIndexParams(type=integer, lookup=False, range=True, enable_hnsw=False),
-    }
+_KEYWORD = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, enable_hnsw=False)
+_LOT = models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=False, range=True, enable_hnsw=False)
+_TENANT = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+PAYLOAD_INDEXES: dict[str, Any] = {"tenant": _TENANT, "terms": _KEYWORD, "spaces": _KEYWORD, "lot": _LOT}
+"""Indexes of every collection by field; only tenants get graphs of their own."""
 
 
 def point(change: NoteChange) -> models.PointStruct:

@@ -47,11 +47,11 @@ class Principal:
         return ANY_TENANT in self.tenants or tenant in self.tenants
 
 
+@dataclass(frozen=True, slots=True)
 class KeyRing:
     """The keys of one store."""
 
-    def __init__(self, ledger: Database) -> None:
-        self._ledger = ledger
+    _ledger: Database
 
     def create(
         self, name: str, tenants: Sequence[str], *, scopes: Sequence[str] = SCOPES, expires_ms: int | None = None

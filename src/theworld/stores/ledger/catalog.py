@@ -24,7 +24,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, uni
 from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.ledger import models
 from theworld.stores.ledger.database import Database, batches, findable, found_in
-from theworld.stores.ledger.reading import NOTES, read_notes, stored
+from theworld.stores.ledger.reading import NOTES, stored
 from theworld.stores.records import Filters, StoredNote, filter_terms, passes, wanted_terms
 from theworld.text import entity_key
 
@@ -171,12 +171,10 @@ class Catalog:
             # First of all the beginning of what bears the name.
             rest = sorted([*titled[1:], *mentioning], key=lambda row: (-len(names.get(row, ())), row))
             shown = [*titled[:1], *rest][:limit]
-            ids = dict(
-                connection.execute(select(models.Note.id, models.Note.note_id).where(models.Note.id.in_(shown))).all()
-            )
-            notes = read_notes(connection, tenant, list(ids.values()), mentions=False)
+            known = connection.execute(NOTES.where(models.Note.id.in_(shown))).all()
+            notes = {row.id: note for row, note in zip(known, stored(connection, known, mentions=False), strict=True)}
             naming = tuple(
-                NamingNote(notes[ids[row]], row in set(titled), names.get(row, ())) for row in shown if row in ids
+                NamingNote(notes[row], row in set(titled), names.get(row, ())) for row in shown if row in notes
             )
             count = select(func.count()).select_from(union(_titled(found.id), _mentioning(found.id)).subquery())
             named_by = connection.scalar(count) or 0
@@ -248,13 +246,9 @@ def _pairs(rows: Sequence[int]) -> Select[Any]:
         models.Mention, models.Alias, models.Note, models.Document, models.Entity
     )  # fmt: skip
     mentioned = select(mention.entity, mention.note).where(mention.note.in_(rows))
-    titles = (
-        select(alias.entity, note.id)
-        .join(note, note.document == alias.document)
-        .join(document, document.id == alias.document)
-        .where(note.id.in_(rows), alias.name == document.title)
-    )
-    pairs = union(mentioned, titles).subquery()
+    titles = select(alias.entity, note.id).join(note, note.document == alias.document)
+    titles = titles.join(document, document.id == alias.document)
+    pairs = union(mentioned, titles.where(note.id.in_(rows), alias.name == document.title)).subquery()
     query = select(entity.id, entity.key, entity.label, entity.type, pairs.c.note)
     return query.join(pairs, pairs.c.entity == entity.id).where(entity.type.not_in(_VALUES))
 
@@ -280,14 +274,9 @@ def _near_names(connection: Connection, tenant: str, key: str, limit: int) -> li
 def _most_named(connection: Connection, tenant: str, limit: int) -> list[str]:
     """Return labels of the entities that the newest mentions name most, most named first."""
     mention, note, entity = models.Mention, models.Note, models.Entity
-    newest = (
-        select(mention.entity, mention.note)
-        .join(note, note.id == mention.note)
-        .where(note.tenant == findable(tenant), mention.type.not_in(_VALUES))
-        .order_by(mention.id.desc())
-        .limit(_NEWEST)
-    )
-    pairs = {(row.entity, row.note) for row in connection.execute(newest)}
+    query = select(mention.entity, mention.note).join(note, note.id == mention.note)
+    newest = query.where(note.tenant == findable(tenant), mention.type.not_in(_VALUES)).order_by(mention.id.desc())
+    pairs = {(row.entity, row.note) for row in connection.execute(newest.limit(_NEWEST))}
     counts = Counter(row for row, _ in pairs)
     best = sorted(counts, key=lambda row: (-counts[row], row))[:limit]
     labels = dict(connection.execute(select(entity.id, entity.label).where(entity.id.in_(best))).all())

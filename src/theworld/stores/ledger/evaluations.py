@@ -44,11 +44,11 @@ _JOB = select(EvalJob.__table__, EvalDataset.dataset_id, EvalDataset.name).join(
 )
 
 
+@dataclass(frozen=True, slots=True)
 class Evaluations:
     """Evaluation sets and jobs on record."""
 
-    def __init__(self, ledger: Database) -> None:
-        self._ledger = ledger
+    _ledger: Database
 
     def add_dataset(self, tenant: str, name: str, queries: Sequence[Query], provenance: Mapping[str, Any]) -> str:
         """Keep a question set; return its id."""

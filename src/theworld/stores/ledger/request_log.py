@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from theworld.errors import StoreError
 from theworld.stores.ledger.database import Database, insert_numbered, insert_rows
@@ -37,11 +37,11 @@ class RequestRecord:
     """The final list, by position."""
 
 
+@dataclass(frozen=True, slots=True)
 class RequestJournal:
     """What the service answered, and what was said of it."""
 
-    def __init__(self, ledger: Database) -> None:
-        self._ledger = ledger
+    _ledger: Database
 
     def write(self, records: Sequence[RequestRecord]) -> None:
         """Write records in one transaction."""
@@ -73,14 +73,14 @@ class RequestJournal:
                 return None
             candidate, route = RetrievalCandidate, RouterDecisionLog
             routed, channels, ranking = (
-                [_columns(row) for row in connection.execute(select(table.__table__).where(mine).order_by(*order))]
+                [dict(row._mapping) for row in connection.execute(select(table.__table__).where(mine).order_by(*order))]
                 for table, mine, order in (
                     (route, route.request == found.id, ()),
                     (candidate, candidate.request == found.id, (candidate.source, candidate.rank)),
                     (RerankScore, RerankScore.request == found.id, (RerankScore.position,)),
                 )
             )
-            return RequestRecord(_columns(found), routed[0] if routed else None, channels, ranking)
+            return RequestRecord(dict(found._mapping), routed[0] if routed else None, channels, ranking)
 
     def knows(self, request_id: str, *, tenant: str) -> bool:
         """Return whether a tenant has such a request."""
@@ -101,7 +101,7 @@ class RequestJournal:
         `path` and `intent` are added from the router's decision. Pages are read one by one: no transaction stays open.
         """
         said = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
-        latest = {row.request_id: _columns(row) for row in self._ledger.rows(said)}
+        latest = {row.request_id: dict(row._mapping) for row in self._ledger.rows(said)}
         log, route, last = RequestLog, RouterDecisionLog, 0
         query = select(log.__table__, route.path, route.intent).outerjoin(route, route.request == log.id)
         query = query.where(log.tenant == tenant, log.created_ms >= since_ms).order_by(log.id).limit(PAGE)
@@ -110,7 +110,7 @@ class RequestJournal:
         while True:
             rows = self._ledger.rows(query.where(log.id > last))
             for row in rows:
-                yield {**_columns(row), "feedback": latest.get(row.request_id)}
+                yield {**dict(row._mapping), "feedback": latest.get(row.request_id)}
             if len(rows) < PAGE:
                 return
             last = rows[-1].id
@@ -127,7 +127,7 @@ class RequestJournal:
     def feedback(self, request_id: str, *, tenant: str) -> list[Columns]:
         """Return what was said of one answer, oldest first."""
         query = select(Feedback.__table__).where(Feedback.tenant == tenant, Feedback.request_id == request_id)
-        return [_columns(row) for row in self._ledger.rows(query.order_by(Feedback.id))]
+        return [dict(row._mapping) for row in self._ledger.rows(query.order_by(Feedback.id))]
 
     def judgements(
         self, tenant: str, *, verdict: str | None = None, after: int = 0, limit: int = 100
@@ -148,7 +148,7 @@ class RequestJournal:
         with self._ledger.reading() as connection:
             total = connection.scalar(select(func.count()).select_from(Feedback).where(*mine)) or 0
             rows = connection.execute(query.limit(limit + 1)).all()
-        return [_columns(row) for row in rows[:limit]], total, rows[limit - 1].id if len(rows) > limit else None
+        return [dict(row._mapping) for row in rows[:limit]], total, rows[limit - 1].id if len(rows) > limit else None
 
     def route_outcomes(self, tenant: str, *, since_ms: int = 0) -> dict[str, tuple[int, int]]:
         """Return (successes, attempts) by the router's path, from the requests that users gave feedback on.
@@ -176,7 +176,3 @@ class RequestJournal:
             delete(RequestLog).where(RequestLog.created_ms < before_ms),
             delete(Feedback).where(Feedback.created_ms < before_ms),
         )
-
-
-def _columns(row: Row[Any]) -> Columns:
-    return dict(row._mapping)

@@ -20,7 +20,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 from theworld.errors import StoreError
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.engine_access import sendable_terms
-from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
+from theworld.stores.files import DELETE, Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 from theworld.stores.protocols import Hit, NoteChange, best_hits
 from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words, wanted_terms
 
@@ -127,17 +127,14 @@ class TantivySparse:
             self._let_go_of_place()
             check_sums(folder, _of_segments(folder, sums), whole=False)
             self._place = ReadablePlace(folder)
-            self._index = _manual(tantivy.Index.open(str(self._place.path())))
+            self._index = tantivy.Index.open(str(self._place.path()))
+            self._index.config_reader("manual")
         self._place.reload(self._index)
         self._name, self.applied, self._sums, self._kept = folder.name, int(state["applied"]), sums, _Hits(_KEPT)
         return True
 
     def _broken(self, error: BaseException) -> StoreError:
-        return StoreError(
-            f"the sparse index is damaged: {error}.",
-            where=str(self._folder),
-            remedy="Delete this folder: it is built again from the ledger when the store is next opened.",
-        )
+        return StoreError(f"the sparse index is damaged: {error}.", where=str(self._folder), remedy=DELETE)
 
     def _remember(self, sequence: int) -> None:
         folder = self._folder / self._name
@@ -184,7 +181,8 @@ class TantivySparse:
     def _replace(self, changes: Iterable[NoteChange], upto: int) -> None:
         name = f"index-{secrets.token_hex(6)}"
         (self._folder / name).mkdir(parents=True)
-        index = _manual(tantivy.Index(self._schema, str(self._folder / name)))
+        index = tantivy.Index(self._schema, str(self._folder / name))
+        index.config_reader("manual")  # it sees a commit when told to
         writer = index.writer(_HEAP_BYTES, 1)
         _write(writer, changes)
         index.reload()
@@ -354,12 +352,6 @@ def _sums_in(folder: Path, known: Sums) -> Sums:
     """Return the sums of the files of segments in use; tantivy may merge segments away meanwhile, then look again."""
     names = _of_segments(folder, {file.name: () for file in sorted(folder.iterdir())})
     return sums_of((folder / name for name in names), known)
-
-
-def _manual(index: tantivy.Index) -> tantivy.Index:
-    """Return the index with a reader that sees a commit when told to."""
-    index.config_reader("manual")
-    return index
 
 
 def _write(writer: tantivy.IndexWriter, changes: Iterable[NoteChange]) -> None:
