@@ -185,10 +185,10 @@ def _metrics(pairs: Sequence[tuple[Query, Mapping[str, Any]]]) -> dict[str, Any]
     for query, outcome in pairs:
         for name, value in values_of(query, outcome).items():
             by_name.setdefault(name, []).append(value)
-        success, found = not outcome["failed"] if query.answers or query.grades else None, bool(outcome["documents"])
-        ways = tuple(outcome["stages"]), tuple(outcome["degraded"])
-        # For the metrics that live traffic has too.
-        ended.append(Outcome(True, outcome["kind"], success, found, False, outcome["elapsed_ms"], *ways))
+        same: dict[str, Any] = {name: outcome[name] for name in ("kind", "elapsed_ms")}
+        same |= {"found": bool(outcome["documents"]), **{n: tuple(outcome[n]) for n in ("stages", "degraded")}}
+        success = not outcome["failed"] if query.answers or query.grades else None
+        ended.append(Outcome(asked=True, success=success, **same))  # for the metrics that live traffic has too
     means = {name: round(fmean(by_name[name]), 6) for name in METRICS if name in by_name}
     judged = {name: len(by_name[name]) for name in ("recall@5", "em") if name in by_name}
     return {"n": len(pairs), "counted": judged, **means, **online_metrics(ended).model_dump(exclude={"requests"})}

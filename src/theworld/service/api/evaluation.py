@@ -142,8 +142,8 @@ class JobRequest(Body):
     """An evaluation of one strategy, or of two against each other."""
 
     model_config = examples(
-        {"dataset_id": "0123456789abcdef0123456789abcdef", "explain_failures": True,
-         "strategies": [{"name": "A"}, {"name": "B", "rerank": False}]}
+        {"dataset_id": "0123456789abcdef0123456789abcdef",
+         "strategies": [{"name": "A"}, {"name": "B", "rerank": False}], "explain_failures": True}
     )  # fmt: skip
 
     dataset_id: str = Field(min_length=1, max_length=64, description="The set")

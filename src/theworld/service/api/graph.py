@@ -201,11 +201,11 @@ def classes(
         return ElementName(kind="OntologyClass", key=class_id, label=label)
 
     shown = []
-    for one, this in ((one, lookup.classes[one]) for one in ids[:limit]):
-        counts = {"attributes": len(list(lookup.attributes(one))), "relations": len(lookup.relations_from(one))}
-        about, parents = this.description.of(language), list(map(named, this.inherits))
-        facts = dict(named(one)) | counts | {"samples": samples[one]}
-        shown.append(ClassData(**facts, description=about, inherits=parents))
+    for one in ids[:limit]:
+        attributes, relations = len(list(lookup.attributes(one))), len(lookup.relations_from(one))
+        counts = {"attributes": attributes, "relations": relations, "samples": samples[one]}
+        about, parents = lookup.classes[one].description.of(language), map(named, lookup.classes[one].inherits)
+        shown.append(ClassData(**dict(named(one)), **counts, description=about, inherits=list(parents)))
     about = found.description.of(language)
     return OntologyData(id=found.id, version=found.version, description=about, classes=shown, total=len(ids))
 

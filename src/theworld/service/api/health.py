@@ -14,7 +14,6 @@ from theworld import __version__
 from theworld.service.api.access import caller_with
 from theworld.service.api.replies import GUARDED, JSON, Code, ErrorEnvelope, documented, envelope
 from theworld.service.api.serving import enveloped, service_of
-from theworld.service.requests.writer import WriterCounts
 
 if TYPE_CHECKING:
     from theworld.service.runtime import Service
@@ -86,8 +85,9 @@ def _probes(service: Service) -> dict[str, Callable[[], object]]:
         return ", ".join(embedder.name for embedder in resources.models.embedders.values())
 
     load = "" if service.documents.has_written else "the first documents take seconds longer: they load models"
-    waiting, counts = (writer.waiting(), writer.counts) if writer is not None else (0, WriterCounts())
-    kept = f"{waiting} waiting, {counts.written} written, {counts.dropped} dropped"
+    kept = "off"
+    if writer is not None:
+        kept = f"{writer.waiting()} waiting, {writer.counts.written} written, {writer.counts.dropped} dropped"
     return {
         "ledger": lambda: f"sequence {store.ledger.sequence()}",
         "sparse": lambda: store.sparse.search("ready", tenant=_NOBODY, filters={}, limit=1),
@@ -97,7 +97,7 @@ def _probes(service: Service) -> dict[str, Callable[[], object]]:
         "entities": lambda: "Wikidata service" if chosen.wikidata.online else "snapshot",
         "model": lambda: chosen.model.name or "none configured: answers are entities and quotes",
         "documents": lambda: load,
-        "request_log": lambda: kept if writer is not None else "off",
+        "request_log": lambda: kept,
     }
 
 

@@ -117,12 +117,12 @@ def explain(record: RequestRecord, feedback: Sequence[Mapping[str, Any]] = (), a
         }
         for name, hits in sorted(logged_rankings(record).items())
     }
-    fusion = {"method": str(logged["settings"]["method"]), "depths": logged["depths"], "kept": int(logged["kept"])}
-    fusion |= {"k": RRF_K} if fusion["method"] == "rrf" else {}
-    fusion["notes"] = [
-        {"rank": rank, "note_id": note.note_id, "score": note.score, "terms": terms[note.note_id]}
-        for rank, note in enumerate(fused_again(record), start=1)
-    ]
+    method, notes = str(logged["settings"]["method"]), []
+    for rank, note in enumerate(fused_again(record), start=1):
+        told = {"rank": rank, "note_id": note.note_id, "score": note.score}
+        notes.append({**told, "terms": terms[note.note_id]})
+    fusion = {"method": method, **({"k": RRF_K} if method == "rrf" else {}), "depths": logged["depths"]}
+    fusion |= {"kept": int(logged["kept"]), "notes": notes}
     judged = {"candidates": outcome.get("entity_candidates") or {}, "judgements": outcome.get("judgements") or []}
     said = ("verdict", "answers", "documents", "comment", "created_ms")
     return Explanation(
