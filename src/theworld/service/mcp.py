@@ -292,7 +292,6 @@ class _Reply(Response):
         self._manager, self._caller = manager, caller
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         messages, gone = asyncio.Queue[Message](), asyncio.Event()
 
         async def watch() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -256,16 +257,17 @@ def open_store(settings: Settings, *, create: bool = False, read_only: bool = Tr
     return KnowledgeStore.open(settings.store, create=create, read_only=read_only, engines=Engines.of(settings))
 
 
-_KEPT = {False: 20_000, True: 2_000}
+_MOST_KEPT = (20_000, 2_000)
 """Notes kept without and with mentions, some twenty objects a note."""
 
 
+@dataclass
 class RecentNotes:
     """Reads each note once without and once with mentions; thread-safe: tables are only ever replaced or added to."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self.forget()
+    _ledger: Ledger
+    _notes: list[dict[tuple[str, str], StoredNote]] = field(default_factory=lambda: [{}, {}])
+    """Without and with mentions."""
 
     def read(self, ids: Sequence[str], tenant: str, *, mentions: bool) -> list[StoredNote]:
         """Return notes in the order asked for, unknown ones left out."""
@@ -274,7 +276,7 @@ class RecentNotes:
         missing = [id_ for id_ in ids if (tenant, id_) not in kept]
         if missing:
             found = self._ledger.notes(missing, tenant=tenant, mentions=mentions)
-            if len(kept) + len(found) > _KEPT[mentions]:
+            if len(kept) + len(found) > _MOST_KEPT[mentions]:
                 tables[mentions] = kept = {key: kept[key] for id_ in ids if (key := (tenant, id_)) in kept}
             kept.update(((tenant, id_), note) for id_, note in found.items())
         return [kept[tenant, id_] for id_ in ids if (tenant, id_) in kept]
@@ -286,4 +288,4 @@ class RecentNotes:
 
     def forget(self) -> None:
         """Read all of them again when they are asked for."""
-        self._notes: dict[bool, dict[tuple[str, str], StoredNote]] = {False: {}, True: {}}
+        self._notes = [{}, {}]

@@ -110,11 +110,11 @@ class Surroundings:
     naming: tuple[NamingNote, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """What people look up in a ledger."""
 
-    def __init__(self, ledger: Database) -> None:
-        self._reading = ledger.reading
+    _ledger: Database
 
     def documents(
         self, *, tenant: str, search: str = "", filters: Filters | None = None, after: str = "", limit: int = 100
@@ -126,7 +126,7 @@ class Catalog:
         wanted, sought = wanted_terms(filters or {}), search.casefold()
         query = _documents(tenant).order_by(models.Document.document_id)
         note, counts = models.Note, defaultdict[int, dict[str, int]](dict)
-        with self._reading() as connection:
+        with self._ledger.reading() as connection:
             # Compared here: SQLite folds the case of ASCII letters only.
             matching = [
                 row
@@ -146,7 +146,7 @@ class Catalog:
         """Return a document with its text and notes, None when the tenant has none of that id."""
         document = models.Document
         query = _documents(tenant).add_columns(document.text).where(document.document_id == findable(document_id))
-        with self._reading() as connection:
+        with self._ledger.reading() as connection:
             row = connection.execute(query).one_or_none()
             if row is None:
                 return None
@@ -159,7 +159,7 @@ class Catalog:
         entity, tenant = models.Entity, findable(tenant)
         query = select(entity.id, entity.key, entity.label, entity.type)
         query = query.where(entity.tenant == tenant, entity.key == findable(entity_key(name)))
-        with self._reading() as connection:
+        with self._ledger.reading() as connection:
             found = connection.execute(query).one_or_none()
             if found is None:
                 return None
@@ -184,7 +184,7 @@ class Catalog:
     def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
         """Return names of entities most like this one, best first; for no name those that notes name most."""
         key = entity_key(name)
-        with self._reading() as connection:
+        with self._ledger.reading() as connection:
             if key:
                 return _near_names(connection, tenant, key, limit)
             return [] if name else _most_named(connection, tenant, limit)
