@@ -54,6 +54,8 @@ class EntityRow:
     mentioning: tuple[NamingNote, ...]
     whole: bool
     """Whether the mentions were asked for even of a hub."""
+    label: str = ""
+    """Its name, where it was asked for without the notes."""
 
 
 class Neighbourhood(EntityGraph):
@@ -101,10 +103,17 @@ class Neighbourhood(EntityGraph):
 
 def _label(row: EntityRow) -> str:
     """Return the title, else the commonest surface; ties go to the first in order of text."""
+    if row.label:
+        return row.label
     if row.titling:
         return min(name for one in row.titling for name in one.names)
-    counts = Counter(name for one in row.mentioning for name in one.names)
-    return min(counts, key=lambda surface: (-counts[surface], surface), default=row.key)
+    return commonest((name for one in row.mentioning for name in one.names), row.key)
+
+
+def commonest(surfaces: Iterable[str], default: str) -> str:
+    """Return the commonest of some names, of equally common ones the first in order of text."""
+    counts = Counter(surfaces)
+    return min(counts, key=lambda surface: (-counts[surface], surface), default=default)
 
 
 AT_ONCE = 2000

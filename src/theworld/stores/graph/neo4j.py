@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
@@ -25,6 +24,8 @@ from theworld.stores.graph.neo4j_fetching import (
     Moment,
     Names,
     fetch_rows,
+    note_row,
+    read_shared,
     read_state,
     surroundings,
     walk_from,
@@ -225,15 +226,16 @@ class Neo4jGraph(RemoteProjection):
 
     def links(self, note_ids: Sequence[str], *, tenant: str) -> list[Link]:
         """Return the links among the given notes, title links first, each pair once per entity."""
-
-        def work(moment: Moment) -> list[Link]:
-            rows = fetch_rows(moment, dict.fromkeys(note_ids), {})[0]
-            naming = Counter(key for row in rows for key in (*row.titled, *row.mentioned))
-            entities = fetch_rows(moment, (), {key: False for key, notes in naming.items() if notes > 1})[1]
-            graph = Neighbourhood(rows, entities, self._parameters)
-            return find_links(graph, [graph.note_of[row.note_id] for row in rows])
-
-        return self._at_one_moment(tenant, work) if len(note_ids) > 1 else []
+        uids = self._names.uids(tenant, "note", note_ids)
+        if len(uids) < 2:
+            return []
+        asked = {"uids": list(uids)}
+        found, shared = self._client.read((cypher.NOTES, asked), (cypher.SHARED, asked | self._bounds))
+        with self._names.read():
+            rows = [note_row(self._names.asked_for(uids, one, name), *rest) for one, name, *rest in found]
+            entities = read_shared(shared, self._names.checker(tenant, "entity"))
+        graph = Neighbourhood(rows, entities, self._parameters)
+        return find_links(graph, [graph.note_of[row.note_id] for row in rows])
 
     def paths(
         self, targets: Sequence[str], *, notes: Sequence[str], entities: Sequence[str], tenant: str, max_hops: int = 2

@@ -12,7 +12,7 @@ from typing import LiteralString
 from theworld.errors import EngineUnavailableError
 from theworld.stores.engine_access import NOT_UNDERSTOOD, identifier, misunderstood
 from theworld.stores.graph import neo4j_queries as cypher
-from theworld.stores.graph.neighbourhood import BoundedWalk, EntityRow, EntitySteps, NamingNote, NoteRow
+from theworld.stores.graph.neighbourhood import BoundedWalk, EntityRow, EntitySteps, NamingNote, NoteRow, commonest
 from theworld.stores.graph.neo4j_client import Neo4jClient, Row, Statement
 from theworld.stores.records import is_text
 
@@ -238,3 +238,12 @@ def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
     titled = tuple(NamingNote(check(found, note), title, (name,)) for found, note, title, name in titling)
     mentioned = tuple(NamingNote(check(found, note), title, tuple(names)) for found, note, title, names in mentioning)
     return EntityRow(key, titles, mentions, titled, mentioned, whole)
+
+
+def read_shared(rows: Iterable[Row], check: Check) -> list[EntityRow]:
+    """Return what several notes name."""
+    entities: list[EntityRow] = []
+    for one, key, titles, mentions, title, surfaces in rows:
+        label = title[0] if titles else commonest((name for some in surfaces for name in some), key)
+        entities.append(EntityRow(check(one, key), titles, mentions, (), (), whole=False, label=label))
+    return entities

@@ -152,6 +152,20 @@ NOTES_AROUND: LiteralString = _FURTHER + _ROWS
 STEPS_OF_ENTITIES_AROUND: LiteralString = _FURTHER + _NAMED + _STEPS_OF_ENTITIES
 STEPS_OF_ENTITIES: LiteralString = "UNWIND $given.uids AS uid MATCH (e:TheWorldEntity {uid: uid})" + _STEPS_OF_ENTITIES
 
+# What several of some notes name; a hub that is nobody's title joins nothing.
+SHARED: LiteralString = """
+UNWIND $given.uids AS uid
+MATCH (n:TheWorldNote {uid: uid})-[r:TITLED|MENTIONS]->(e:TheWorldEntity)
+WITH e, count(r) AS naming
+WHERE naming > 1
+WITH e, COUNT { (e)<-[:TITLED]-() } AS titles, COUNT { (e)<-[:MENTIONS]-() } AS mentions
+WHERE titles > 0 OR mentions <= $given.most
+WITH e, titles, mentions,
+     COLLECT { MATCH (e)<-[r:TITLED]-() RETURN min(r.name) } AS title,
+     COLLECT { WITH e WHERE titles = 0 MATCH (e)<-[r:MENTIONS]-() RETURN r.surfaces } AS surfaces
+RETURN collect([e.uid, e.key, titles, mentions, title, surfaces])
+"""
+
 PASSING: LiteralString = """
 UNWIND $given.uids AS uid
 MATCH (n:TheWorldNote {uid: uid})
@@ -162,5 +176,5 @@ RETURN collect([n.uid])
 # What questions ask, in the order in which they ask it.
 QUERIES: tuple[LiteralString, ...] = (
     *(STATE, NAMED_BY, NOTES, STEPS_OF_THEIR_ENTITIES, NOTES_AROUND, STEPS_OF_ENTITIES_AROUND, STEPS_OF_ENTITIES),
-    *(PASSING, ENTITIES),
+    *(PASSING, ENTITIES, SHARED),
 )
