@@ -47,7 +47,7 @@ class Principal:
         return ANY_TENANT in self.tenants or tenant in self.tenants
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class KeyRing:
     """The keys of one store."""
 

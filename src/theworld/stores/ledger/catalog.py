@@ -110,7 +110,7 @@ class Surroundings:
     naming: tuple[NamingNote, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Catalog:
     """What people look up in a ledger."""
 

@@ -44,7 +44,7 @@ _JOB = select(EvalJob.__table__, EvalDataset.dataset_id, EvalDataset.name).join(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Evaluations:
     """Evaluation sets and jobs on record."""
 

@@ -37,7 +37,7 @@ class RequestRecord:
     """The final list, by position."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class RequestJournal:
     """What the service answered, and what was said of it."""
 
