@@ -79,7 +79,7 @@ def told(columns: Columns, parameters: RankingParameters) -> dict[str, object]:
     return {
         "titled": {note: {keys[key] for key in graph.titled[row]} for row, note in enumerate(notes)},
         "mentioned": {note: {keys[key] for key in graph.mentioned[row]} for row, note in enumerate(notes)},
-        "labels": {key: graph.labels[row] for row, key in enumerate(keys)},
+        "labels": {key: graph.label(row) for row, key in enumerate(keys)},
         "rarity": {key: graph.rarity(row) for row, key in enumerate(keys)},
         "walk": {
             (nodes[source], nodes[target]): float(weight)

@@ -51,8 +51,8 @@ def _around(store: KnowledgeStore, name: str, **more: int) -> catalog.Surroundin
 
 def test_entities_by_shared_notes_weighed_by_rarity(store: KnowledgeStore) -> None:
     found = _around(store, "ada")
-    assert (found.label, found.notes) == ("Ada", 3)
-    assert [(one.label, one.shared) for one in found.together] == [("Babbage", 3), ("London", 2)], "no number"
+    assert (found.entity.label, found.entity.notes) == ("Ada", 3)
+    assert [(one.label, one.notes) for one in found.together] == [("Babbage", 3), ("London", 2)], "no number"
     assert [(one.note.id, one.titled) for one in found.naming] == [("ada#0", True), ("city#0", False), ("ada#1", True)]
     assert found.naming[0].names == ("babbage", "london")
     assert found.naming[1].names == ("babbage", "london"), "its document is about London"
@@ -63,7 +63,7 @@ def test_at_most_so_many_are_read_and_told(store: KnowledgeStore, monkeypatch: p
     assert (len(found.naming), len(found.together)) == (2, 2)
     monkeypatch.setattr(catalog, "LOOKED_AT", 2)
     found = _around(store, "London")
-    assert found.notes == 10
+    assert found.entity.notes == 10
     assert len(found.naming) == 4, "two of its own, two others"
 
 

@@ -36,7 +36,7 @@ from theworld.cli.output import (
 from theworld.errors import StoreError
 
 if TYPE_CHECKING:
-    from theworld.stores.ledger.catalog import DocumentSummary
+    from theworld.stores.ledger.catalog import DocumentData
 
 NOTHING_INGESTED = 5
 NEAREST = 3
@@ -165,7 +165,7 @@ def list_documents(
     as_json: JsonFlag = False,
 ) -> None:
     """List the documents of a store: id, title, notes, languages, when they were written."""
-    found: list[DocumentSummary] = []
+    found: list[DocumentData] = []
     after: str | None = ""
     total, wanted = 0, read_filters(filters)
     with opened_store(store) as opened:
@@ -176,7 +176,7 @@ def list_documents(
             after, total = page.next_after, page.total
         tenants = [] if total else sorted(opened.ledger.counts())
     if as_json:
-        print_json({"total": total, "documents": [asdict(document) for document in found]})
+        print_json({"total": total, "documents": [document.model_dump() for document in found]})
         return
     out, table = console(), plain_table(("Id", "Title", "Notes", "Written"), right=["Notes"])
     for document in found:
@@ -218,7 +218,7 @@ def show_document(
             remedy=_nearest([document_id], known),
         )
     if as_json:
-        values = asdict(found)
+        values = found.model_dump()
         values["parts"] = [{name: part[name] for name in _NOTE_FIELDS} for part in values["parts"]]
         print_json(values)
         return

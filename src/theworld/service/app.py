@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -89,11 +90,11 @@ TRACE_HEADER = "X-Trace-Id"
 _TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
+@dataclass(frozen=True, slots=True)
 class Edge:
     """ASGI middleware around everything: trace ids, limit on bodies, counting, the last word on unexpected errors."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    _app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request; other scopes pass."""

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -44,8 +44,8 @@ class WriteRun:
     tenant: str
     what: str
     """The file's name, or the first document's id."""
-    ended: datetime
     report: IngestReport
+    ended: datetime = field(default_factory=partial(datetime.now, UTC))
 
 
 class DocumentWriter:
@@ -69,24 +69,18 @@ class DocumentWriter:
         """The last writes of this process, the latest last."""
 
     def put(
-        self,
-        documents: Sequence[tuple[SourceDocument, str]],
-        *,
-        tenant: str,
-        what: str = "",
-        unread: Sequence[FailedSource] = (),
-    ) -> IngestReport:
+        self, documents: Sequence[tuple[SourceDocument, str]], *,
+        tenant: str, what: str = "", unread: Sequence[FailedSource] = (),
+    ) -> IngestReport:  # fmt: skip
         """Write documents, each with the source it names; they can be found when this returns."""
         report = self._with_store(
             lambda store: ingest_given(documents, store, self._models, self._settings, tenant=tenant)
         )
         report = replace(report, failed=[*report.failed, *unread])
         self.has_written = True
-        self._remember(report, tenant, what or next((document.id or document.title for document, _ in documents), ""))
+        what = what or next((document.id or document.title for document, _ in documents), "")
+        self.runs.append(WriteRun(tenant, what, report))
         return report
-
-    def _remember(self, report: IngestReport, tenant: str, what: str) -> None:
-        self.runs.append(WriteRun(tenant, what, datetime.now(UTC), report))
 
     def follow(self, folders: Sequence[Path], *, stop: threading.Event) -> None:
         """Keep the default tenant's documents in step with folders until `stop` is set; what goes wrong is logged."""
@@ -96,7 +90,7 @@ class DocumentWriter:
                 lambda store: ingest(list(folders), store, self._models, self._settings, prune=True)
             )
             if report.documents + report.pruned + len(report.failed):
-                self._remember(report, _TENANT, ", ".join(folder.name for folder in folders))
+                self.runs.append(WriteRun(_TENANT, ", ".join(folder.name for folder in folders), report))
                 log.info(
                     "%s: %d documents written, %d deleted, %d left out",
                     ", ".join(map(str, folders)), report.documents, report.pruned, len(report.failed),
@@ -131,7 +125,7 @@ class DocumentWriter:
             return count
 
         deleted = self._with_store(remove)
-        self._remember(IngestReport(pruned=deleted), tenant, document_ids[0])
+        self.runs.append(WriteRun(tenant, document_ids[0], IngestReport(pruned=deleted)))
         return deleted
 
     def _with_store(self, work: Callable[[KnowledgeStore], T]) -> T:

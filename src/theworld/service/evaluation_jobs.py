@@ -148,14 +148,10 @@ def ask_one(query: Query, graph: CompiledGraph, context: Context) -> dict[str, A
     elapsed = (time.perf_counter() - begun) * 1000
     seen = seen_of(state)
     return {
-        "documents": list(seen.documents[:KEPT]),
-        "answer": seen.answer,
-        "kind": seen.kind,
-        "intent": state["route"].intent,
-        "path": seen.path,
+        **{name: getattr(seen, name) for name in ("answer", "kind", "path")},
+        **{"documents": list(seen.documents[:KEPT]), "intent": state["route"].intent, "elapsed_ms": elapsed},
         "right": is_right(query, seen) if query.answers else None,
         "failed": failed(query, seen) if query.answers or query.grades else False,
-        "elapsed_ms": elapsed,
         "stages": [stage.stage for stage in state["stages"]],
         "degraded": [item.stage for item in state["degradations"]],
     }
@@ -189,17 +185,10 @@ def _metrics(pairs: Sequence[tuple[Query, Mapping[str, Any]]]) -> dict[str, Any]
     for query, outcome in pairs:
         for name, value in values_of(query, outcome).items():
             by_name.setdefault(name, []).append(value)
-        ended.append(  # for the metrics that live traffic has too
-            Outcome(
-                asked=True,
-                kind=outcome["kind"],
-                success=not outcome["failed"] if query.answers or query.grades else None,
-                found=bool(outcome["documents"]),
-                elapsed_ms=outcome["elapsed_ms"],
-                stages=tuple(outcome["stages"]),
-                degraded=tuple(outcome["degraded"]),
-            )
-        )
+        same: dict[str, Any] = {name: outcome[name] for name in ("kind", "elapsed_ms")}
+        same |= {"found": bool(outcome["documents"]), **{n: tuple(outcome[n]) for n in ("stages", "degraded")}}
+        success = not outcome["failed"] if query.answers or query.grades else None
+        ended.append(Outcome(asked=True, success=success, **same))  # for the metrics that live traffic has too
     means = {name: round(fmean(by_name[name]), 6) for name in METRICS if name in by_name}
     judged = {name: len(by_name[name]) for name in ("recall@5", "em") if name in by_name}
     return {"n": len(pairs), "counted": judged, **means, **online_metrics(ended).model_dump(exclude={"requests"})}
@@ -261,9 +250,8 @@ class JobLauncher:
                 self._changing.notify_all()
                 if not wanted:
                     return
-                process = context.Process(
-                    target=work_on_jobs, args=(self._settings,), name="evaluation-worker", daemon=True
-                )
+                args, name = (self._settings,), "evaluation-worker"
+                process = context.Process(target=work_on_jobs, args=args, name=name, daemon=True)
                 process.start()
                 self._process, self._following = process, True
             connection.wait([process.sentinel])

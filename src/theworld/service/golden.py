@@ -127,9 +127,8 @@ def golden_set(service: Service, tenant: str, *, hours: float, size: int | None)
     known = service.evaluations.all_questions(tenant)
     chosen, left_out = build_golden_set(_judged(rows), known=known, in_corpus=in_corpus, size=size)
     strata = dict(sorted(Counter(item.type for item in chosen).items()))
-    return chosen, {
-        "made": "from logs and feedback", "since_ms": since_ms, "left_out": left_out, "strata": strata,
-    }  # fmt: skip
+    made = {"made": "from logs and feedback", "since_ms": since_ms, "left_out": left_out, "strata": strata}
+    return chosen, made
 
 
 def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[Query]:
@@ -144,11 +143,6 @@ def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[Query]:
             cited = [citation["document_id"] for citation in result.get("citations") or []]
             documents = documents or list(dict.fromkeys(cited))
             answers = answers or ([result["text"]] if result.get("kind") == "entity" else [])
-        yield Query(
-            id=row["request_id"],
-            text=row["query"] or row["question"],
-            answers=tuple(answers),
-            grades=dict.fromkeys(documents, 1),
-            type=f"{row['language']}/{row['intent'] or 'question'}",
-            provenance={"request_id": row["request_id"], "verdict": feedback["verdict"]},
-        )
+        asked, kind = row["query"] or row["question"], f"{row['language']}/{row['intent'] or 'question'}"
+        provenance = {"request_id": row["request_id"], "verdict": feedback["verdict"]}
+        yield Query(row["request_id"], asked, tuple(answers), kind, dict.fromkeys(documents, 1), provenance)

@@ -170,13 +170,9 @@ class _Faces:
         end = start + length
         facts = {"source": found.source, "characters": found.characters, "start": start, "notes": found.notes}
         more = {"next_start": end} if end < found.characters else {}
-        return FetchedDocument(
-            id=found.id,
-            title=found.title or found.id,
-            text=found.text[start:end],
-            url=document_url(base_url(self.service.settings.service, asker.request), found.id),
-            metadata={**found.metadata, **facts, **more},
-        )
+        url = document_url(base_url(self.service.settings.service, asker.request), found.id)
+        title, text, metadata = found.title or found.id, found.text[start:end], {**found.metadata, **facts, **more}
+        return FetchedDocument(id=found.id, title=title, text=text, url=url, metadata=metadata)
 
     async def ask(
         self,
@@ -196,14 +192,8 @@ class _Faces:
             Quote(number=one.number, id=one.document_id, text=one.quote, **linked(one, base)) for one in data.citations
         ]
         result = data.result or Answer()
-        answer = AskAnswer(
-            answer=data.answer,
-            short=result.short,
-            kind=data.kind,
-            sureness=result.sureness,
-            citations=quotes,
-            understood=data.query,
-        )
+        made = {"answer": data.answer, "short": result.short, "kind": data.kind, "sureness": result.sureness}
+        answer = AskAnswer(**made, citations=quotes, understood=data.query)
         sources = "\n".join(f"[{one.number}] {one.title}: {one.url}" for one in quotes)
         text = TextContent(type="text", text="\n\n".join(filter(None, [answer.answer, sources])))
         return CallToolResult(content=[text], structured_content=answer.model_dump(mode="json"))
@@ -302,7 +292,6 @@ class _Reply(Response):
         self._manager, self._caller = manager, caller
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         messages, gone = asyncio.Queue[Message](), asyncio.Event()
 
         async def watch() -> None:

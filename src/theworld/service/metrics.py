@@ -143,13 +143,10 @@ class RequestSpans:
             return
         tracer = self._provider.get_tracer("theworld", __version__)
         named = {"endpoint": endpoint, "request_id": request_id, "trace_id": trace_id, "tenant": tenant}
-        root = tracer.start_span(
-            f"invoke_agent theworld.{endpoint}",
-            kind=SpanKind.SERVER,
-            start_time=int(run.started * _NANO),
-            attributes={"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "theworld"}
-            | {f"theworld.{name}": value for name, value in named.items()},
-        )
+        attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "theworld"}
+        attributes |= {f"theworld.{name}": value for name, value in named.items()}
+        name, start = f"invoke_agent theworld.{endpoint}", int(run.started * _NANO)
+        root = tracer.start_span(name, kind=SpanKind.SERVER, start_time=start, attributes=attributes)
         result = run.state.get("result")
         if result is not None:
             root.set_attribute("theworld.answer.kind", result.kind)
@@ -161,14 +158,11 @@ class RequestSpans:
             root.set_status(Status(StatusCode.ERROR))
         broken = {item.stage: item.reason for item in run.state.get("degradations") or []}
         for step in run.steps:
-            stage, begun = step.trace.stage, step.ended - step.trace.elapsed_ms / 1000
-            counts = {f"theworld.count.{name}": count for name, count in step.trace.counts.items()}
-            span = tracer.start_span(
-                stage,
-                context=trace.set_span_in_context(root),
-                start_time=int(begun * _NANO),
-                attributes=self._attributes(stage, run) | counts,
-            )
+            stage, begun = step.trace.stage, int((step.ended - step.trace.elapsed_ms / 1000) * _NANO)
+            told = {f"theworld.count.{name}": count for name, count in step.trace.counts.items()}
+            told |= self._attributes(stage, run)
+            context = trace.set_span_in_context(root)
+            span = tracer.start_span(stage, context=context, start_time=begun, attributes=told)
             if stage in broken:
                 span.set_status(Status(StatusCode.ERROR, broken[stage] if self._text else "degraded"))
             span.end(int(step.ended * _NANO))
@@ -181,12 +175,9 @@ class RequestSpans:
             return {"gen_ai.operation.name": "retrieval", "theworld.channel": channel, "theworld.hits": hits}
         if stage == "generate_answer":
             usage = run.state.get("usage") or ModelUsage()
-            return {
-                "gen_ai.operation.name": "chat",
-                "gen_ai.request.model": self._model or "",
-                "gen_ai.usage.input_tokens": usage.prompt_tokens,
-                "gen_ai.usage.output_tokens": usage.completion_tokens,
-            }
+            tokens = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
+            model = {"gen_ai.operation.name": "chat", "gen_ai.request.model": self._model or ""}
+            return model | {f"gen_ai.usage.{name}": count for name, count in tokens.items()}
         return {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": stage}
 
     def close(self) -> None:

@@ -233,14 +233,13 @@ class ArrayFolder:
         arrays |= {key: map_arrays(self.folder / file) for key, file in new.items()}
         return Generation(int(manifest["applied"]), files, sums, arrays)
 
-    def check_writable(self) -> None:
-        """Raise StoreError when the folder was opened for reading."""
+    def save(self, before: Generation, changed: Mapping[Key, Written | None], applied: int) -> Generation:
+        """Write changed arrays (None takes them away), publish them, and return all.
+
+        Raises StoreError when the folder was opened for reading.
+        """
         if not self._writable:
             raise StoreError(f"the {self._name} index was opened for reading.", where=str(self.folder))
-
-    def save(self, before: Generation, changed: Mapping[Key, Written | None], applied: int) -> Generation:
-        """Write changed arrays (None takes them away), publish them, and return all."""
-        self.check_writable()
         files = {key: file for key, file in before.files.items() if key not in changed}
         for key, arrays in sorted(changed.items()):
             if arrays is not None:
@@ -260,7 +259,3 @@ class ArrayFolder:
             if path.name not in known:
                 with contextlib.suppress(OSError):  # where a mapped file cannot be removed, a later writer does it
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-    def check(self, used: Generation) -> None:
-        """Read all files; raises ValueError naming one whose content has changed."""
-        check_sums(self.folder, used.sums, whole=True)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
@@ -20,6 +21,7 @@ from theworld.stores.records import Filters, content_hash, is_text, wanted_terms
 
 T = TypeVar("T")
 _LONGEST_TERM = 512
+CA_FILE = "It is a PEM file with the certificate of the authority that signed the server's."
 Held = tuple[str, int]
 """The key of a note on the server, and the sequence number of the change that put it there."""
 
@@ -101,23 +103,19 @@ def tls_context(settings: ServerSettings) -> ssl.SSLContext:
         ca_file = settings.ca_file.expanduser() if settings.ca_file is not None else None
         context = ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:
-        raise SettingsError(
-            f"the certificate cannot be read: {error}.",
-            where="servers.ca_file",
-            remedy="It is a PEM file with the certificate of the authority that signed the server's.",
-        ) from error
+        what = f"the certificate cannot be read: {error}."
+        raise SettingsError(what, where="servers.ca_file", remedy=CA_FILE) from error
     if not settings.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
 
 
-def identifier(*parts: str) -> str:
-    """Return 32 hex digits that stand for the parts: ids on servers are limited in length and alphabet, ours are not.
+identifier = partial(content_hash, size=16)
+"""32 hex digits that stand for some parts: ids on servers are limited in length and alphabet, ours are not.
 
-    A part that is no text (a lone surrogate) is like no stored one.
-    """
-    return content_hash(*parts, size=16)
+A part that is no text (a lone surrogate) is like no stored one.
+"""
 
 
 def index_term(value: str) -> str:
@@ -133,6 +131,10 @@ def sendable_terms(filters: Filters) -> list[list[str]]:
 def shortened(error: object) -> str:
     """Return an error on one line of at most 200 characters."""
     return " ".join(str(error).split())[:200]
+
+
+NOT_UNDERSTOOD = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading a reply of another shape raises."""
 
 
 def misunderstood(engine: str, error: BaseException, where: str) -> EngineUnavailableError:

@@ -54,9 +54,7 @@ def sync_folder(path: Path) -> None:
 
 
 def bytes_under(path: Path) -> int:
-    """Return the size of all files of a folder, or of one file."""
-    if not path.is_dir():
-        return bytes_of([path])
+    """Return the size of all files of a folder."""
     return sum(bytes_of(Path(folder, name) for name in names) for folder, _, names in os.walk(path))
 
 
@@ -69,6 +67,8 @@ def bytes_of(files: Iterable[Path]) -> int:
     return size
 
 
+DELETE = "Delete this folder: it is built again from the ledger when the store is next opened."
+"""What to do about an index that is damaged."""
 _FULL_OR_FORBIDDEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE})
 
 

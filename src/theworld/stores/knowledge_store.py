@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -64,12 +65,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
 
     @classmethod
     def open(
-        cls,
-        path: Path | str,
-        *,
-        create: bool = False,
-        read_only: bool = True,
-        engines: Engines | None = None,
+        cls, path: Path | str, *, create: bool = False, read_only: bool = True, engines: Engines | None = None
     ) -> Self:
         """Open a store for reading, or for writing with `read_only=False`; `create` makes it and implies writing.
 
@@ -93,9 +89,8 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     def _changing(self) -> Iterator[None]:
         """Enter as the one who changes the store; afterwards notes are read again."""
         if self.read_only:
-            raise StoreError(
-                "the store was opened for reading.", where=str(self.path), remedy="Open it with read_only=False."
-            )
+            remedy = "Open it with read_only=False."
+            raise StoreError("the store was opened for reading.", where=str(self.path), remedy=remedy)
         with self._writing:
             yield
             self._notes.forget()
@@ -216,37 +211,23 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             other = self.ledger.other_spaces(language, space)
             if other:
                 found = ", ".join(f"{count} notes in {name!r}" for name, count in other.items())
-                raise ModelMismatchError(
-                    f"the vectors for language {language!r} were made by another model: {found}, none in {space!r}.",
-                    where=str(self.path),
-                    remedy=f"Configure that model, or run `theworld ingest PATH --store {self.path} --reembed`.",
-                )
+                what = f"the vectors for language {language!r} were made by another model: {found}, none in {space!r}."
+                remedy = f"Configure that model, or run `theworld ingest PATH --store {self.path} --reembed`."
+                raise ModelMismatchError(what, where=str(self.path), remedy=remedy)
 
     def info(self) -> dict[str, Any]:
         """Return counts by tenant, bytes on disk, versions, the sequence number and each projection's lag."""
         last = self.ledger.sequence()
-        tenants = {
-            tenant: {
-                "documents": counts["documents"]["all"],
-                "notes": sum(counts["languages"].values()),
-                "languages": counts["languages"],
-                "spaces": counts["spaces"],
-            }
-            for tenant, counts in sorted(self.ledger.counts().items())
-        }
+        tenants = {}
+        for tenant, counts in sorted(self.ledger.counts().items()):
+            numbers = {"documents": counts["documents"]["all"], "notes": sum(counts["languages"].values())}
+            tenants[tenant] = numbers | {name: counts[name] for name in ("languages", "spaces")}
         size = {name: bytes_under(self.path / name) for name in ("sparse", "dense", "graph")}
         size["ledger"] = self.ledger.database.bytes()
+        formats = {"sparse": sparse.FORMAT, "dense": dense.FORMAT, "graph": graph.FORMAT}
         return {
-            "path": str(self.path),
-            "tenants": tenants,
-            "bytes": size,
-            "versions": {
-                "schema": SCHEMA_VERSION,
-                "sparse": sparse.FORMAT,
-                "dense": dense.FORMAT,
-                "graph": graph.FORMAT,
-            },
-            "sequence": last,
+            **{"path": str(self.path), "tenants": tenants, "bytes": size},
+            **{"versions": {"schema": SCHEMA_VERSION, **formats}, "sequence": last},
             "lag": {feeder.name: feeder.lag(last) for feeder in self.projections.feeders},
             "read_only": self.read_only,
         }
@@ -276,16 +257,17 @@ def open_store(settings: Settings, *, create: bool = False, read_only: bool = Tr
     return KnowledgeStore.open(settings.store, create=create, read_only=read_only, engines=Engines.of(settings))
 
 
-_KEPT = {False: 20_000, True: 2_000}
+_MOST_KEPT = (20_000, 2_000)
 """Notes kept without and with mentions, some twenty objects a note."""
 
 
+@dataclass
 class RecentNotes:
     """Reads each note once without and once with mentions; thread-safe: tables are only ever replaced or added to."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self.forget()
+    _ledger: Ledger
+    _notes: list[dict[tuple[str, str], StoredNote]] = field(default_factory=lambda: [{}, {}])
+    """Without and with mentions."""
 
     def read(self, ids: Sequence[str], tenant: str, *, mentions: bool) -> list[StoredNote]:
         """Return notes in the order asked for, unknown ones left out."""
@@ -294,7 +276,7 @@ class RecentNotes:
         missing = [id_ for id_ in ids if (tenant, id_) not in kept]
         if missing:
             found = self._ledger.notes(missing, tenant=tenant, mentions=mentions)
-            if len(kept) + len(found) > _KEPT[mentions]:
+            if len(kept) + len(found) > _MOST_KEPT[mentions]:
                 tables[mentions] = kept = {key: kept[key] for id_ in ids if (key := (tenant, id_)) in kept}
             kept.update(((tenant, id_), note) for id_, note in found.items())
         return [kept[tenant, id_] for id_ in ids if (tenant, id_) in kept]
@@ -306,4 +288,4 @@ class RecentNotes:
 
     def forget(self) -> None:
         """Read all of them again when they are asked for."""
-        self._notes: dict[bool, dict[tuple[str, str], StoredNote]] = {False: {}, True: {}}
+        self._notes = [{}, {}]

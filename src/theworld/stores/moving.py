@@ -81,11 +81,7 @@ def restore(file: Path, store: Path, progress: Progress | None = None) -> None:
 
 def _copy(source: Path, target: Path, progress: Progress | None) -> None:
     """Copy one state of a SQLite file, check it, and wait until it is on disk."""
-
-    def told(_status: int, left: int, total: int) -> None:
-        if progress is not None:
-            progress(total - left, total)
-
+    told = None if progress is None else lambda _status, left, total: progress(total - left, total)
     try:
         descriptor = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         os.close(descriptor)
@@ -142,11 +138,8 @@ def copy_ledger(source: Database, target: Database, progress: Progress | None = 
     tables = [table for table in Base.metadata.sorted_tables if table is not Meta.__table__]
     with source.reading() as old, target.writing() as new:
         if new.scalar(select(Document.id).limit(1)) is not None:
-            raise StoreError(
-                "this ledger has documents already.",
-                where=target.where,
-                remedy="Name another schema with ledger.namespace, or ingest into this one.",
-            )
+            remedy = "Name another schema with ledger.namespace, or ingest into this one."
+            raise StoreError("this ledger has documents already.", where=target.where, remedy=remedy)
         total = sum(old.scalar(select(func.count()).select_from(table)) or 0 for table in tables)
         done = 0
         for table in tables:

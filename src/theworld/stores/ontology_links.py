@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.graph_tables import (
@@ -28,14 +29,14 @@ _UNREAD = -1
 """Version of the graph whose names are known before any are."""
 
 
+@dataclass
 class OntologyLinks:
     """Keeps the edges from notes to elements, and all weights, up to date."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._tables: dict[str, _Names] = {}
-        self._version = _UNREAD
-        self._from = 0
+    _ledger: Ledger
+    _tables: dict[str, _Names] = field(default_factory=dict)
+    _version: int = _UNREAD
+    _from: int = 0
 
     @property
     def applied(self) -> int:

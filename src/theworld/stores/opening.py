@@ -46,22 +46,17 @@ def check_folder(path: Path, *, create: bool, has_ledger: bool = True) -> None:
     if FILE_NAME in content or (not has_ledger and FOLLOWED in content):
         return
     if content - _OURS - _LOCKS:
-        raise StoreError(
-            "this folder has other content and is not a store.",
-            where=where,
-            remedy="Name an empty or a new folder, or the folder of an existing store.",
-        )
+        remedy = "Name an empty or a new folder, or the folder of an existing store."
+        raise StoreError("this folder has other content and is not a store.", where=where, remedy=remedy)
     if not create and has_ledger:
-        raise StoreError(
-            "there is no store here.", where=where, remedy=f"Make one: `theworld ingest PATH --store {path}`."
-        )
+        remedy = f"Make one: `theworld ingest PATH --store {path}`."
+        raise StoreError("there is no store here.", where=where, remedy=remedy)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)  # what documents say is for their owner
     except OSError as error:
-        raise StoreError(
-            f"the folder of the store cannot be made: {error.strerror}.", where=where, remedy="Choose another place."
-        ) from error
+        what = f"the folder of the store cannot be made: {error.strerror}."
+        raise StoreError(what, where=where, remedy="Choose another place.") from error
 
 
 def follows(folder: Path, ledger: Ledger) -> bool:
@@ -103,18 +98,14 @@ class WriterLock:
             write_atomically(self._owner, {"pid": os.getpid(), "recovering": recovering})
         except Timeout as error:
             pid = self._written().get("pid")
-            raise StoreLockedError(
-                f"process {pid} is writing to this store." if pid else "another process is writing to this store.",
-                where=str(self._where),
-                remedy="Wait until it has finished, or end it; reading stays possible.",
-            ) from error
+            what = f"process {pid} is writing to this store." if pid else "another process is writing to this store."
+            remedy = "Wait until it has finished, or end it; reading stays possible."
+            raise StoreLockedError(what, where=str(self._where), remedy=remedy) from error
         except OSError as error:
             self._lock.release()
-            raise StoreError(
-                f"the store cannot be written to: {error.strerror}.",
-                where=str(self._where),
-                remedy="Make the folder writable, or open the store for reading.",
-            ) from error
+            what = f"the store cannot be written to: {error.strerror}."
+            remedy = "Make the folder writable, or open the store for reading."
+            raise StoreError(what, where=str(self._where), remedy=remedy) from error
 
     def _written(self) -> dict[str, Any]:
         """Return what the process that has the lock wrote of itself."""
@@ -174,12 +165,9 @@ def _open_projections(path: Path, engines: Engines, ledger: Ledger, *, writable:
     """Open the projections; those in the folder of a reader that lag are fed first, if this can be done."""
     if not follows(path, ledger) and (writable or not recover(path, engines)):
         if not writable:
-            raise StoreError(
-                "the projections in this folder were made from another ledger.",
-                where=str(path),
-                remedy="Run `theworld sync`, which makes them anew, or wait until the process that does it has "
-                "finished.",
-            )
+            what = "the projections in this folder were made from another ledger."
+            remedy = "Run `theworld sync`, which makes them anew, or wait until the process that does it has finished."
+            raise StoreError(what, where=str(path), remedy=remedy)
         for name in DERIVED:  # made anew from this ledger
             shutil.rmtree(path / name, ignore_errors=True)
         remember(path, ledger)
@@ -189,11 +177,9 @@ def _open_projections(path: Path, engines: Engines, ledger: Ledger, *, writable:
         if writable or not recover(path, engines):
             raise
         projections = Projections(path, ledger, engines, writable=writable)
-    if writable:
-        return projections
     with ExitStack() as stack:
         stack.callback(projections.close)
-        if not projections.behind():
+        if writable or not projections.behind():
             stack.pop_all()
             return projections
         recovered = recover(path, engines)

@@ -15,7 +15,7 @@ from theworld.errors import StoreError
 from theworld.settings import DenseSettings, GraphSettings, LedgerSettings, ServerSettings, Settings, SparseSettings
 from theworld.stores import dense, graph, sparse
 from theworld.stores.engine_access import RemoteProjection, Sum
-from theworld.stores.files import is_damage
+from theworld.stores.files import DELETE, is_damage
 from theworld.stores.graph import MemoryGraph
 from theworld.stores.ledger import Ledger, NoteParts
 from theworld.stores.ontology_links import OntologyLinks
@@ -35,13 +35,9 @@ class Engines:
     @classmethod
     def of(cls, settings: Settings) -> Engines:
         """Return what the settings name."""
-        servers = settings.servers
-        return cls(
-            sparse=SparseSettings.of(settings.sparse, servers),
-            dense=DenseSettings.of(settings.dense, servers),
-            graph=GraphSettings.of(settings.graph, servers),
-            ledger=settings.ledger_server,
-        )
+        servers, graph = settings.servers, GraphSettings.of(settings.graph, settings.servers)
+        sparse, dense = SparseSettings.of(settings.sparse, servers), DenseSettings.of(settings.dense, servers)
+        return cls(sparse, dense, graph, settings.ledger_server)
 
     def remote(self) -> dict[str, ServerSettings]:
         """Return the settings of the servers, by projection."""
@@ -237,11 +233,8 @@ class Projections:
         except BaseException as again:
             if isinstance(again, StoreError) or not is_damage(again):
                 raise
-            raise StoreError(
-                f"the {feeder.name} index cannot be built anew: {again}.",
-                where=str(self._path / feeder.name),
-                remedy="Delete this folder: it is built again from the ledger when the store is next opened.",
-            ) from again
+            what = f"the {feeder.name} index cannot be built anew: {again}."
+            raise StoreError(what, where=str(self._path / feeder.name), remedy=DELETE) from again
 
     @contextmanager
     def _waiting_for(self, feeder: ProjectionFeeder) -> Iterator[None]:

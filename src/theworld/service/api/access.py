@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -27,15 +27,9 @@ _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 _bearer = HTTPBearer(auto_error=False, description="An API key made by `theworld keys create`")
+_WHOSE = "Whose knowledge it is; default: the key's only tenant, or `default`"
 TenantHeader = Annotated[
-    str | None,
-    Header(
-        alias="X-Tenant-Id",
-        min_length=1,
-        max_length=128,
-        pattern=r"^[!-~]+$",
-        description="Whose knowledge it is; default: the key's only tenant, or `default`",
-    ),
+    str | None, Header(alias="X-Tenant-Id", min_length=1, max_length=128, pattern=r"^[!-~]+$", description=_WHOSE)
 ]
 
 
@@ -48,11 +42,11 @@ class Caller:
     """None on the machine itself, where no key is needed."""
 
 
+@dataclass(frozen=True, slots=True)
 class VerifiedKeys:
     """Remembers for a moment which tokens were right, by their hash."""
 
-    def __init__(self) -> None:
-        self._known: dict[bytes, tuple[float, Principal]] = {}
+    _known: dict[bytes, tuple[float, Principal]] = field(default_factory=dict)
 
     async def verify(self, service: Service, token: str) -> Principal | None:
         """Return whose token it is."""

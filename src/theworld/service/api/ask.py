@@ -29,13 +29,11 @@ from theworld.service.api.serving import EVENTS, RequestContext, enveloped, foll
 from theworld.service.requests.running import Run, id_of, rerank_given
 from theworld.state import Context, ModelUsage, ResolvedReference
 
+_FAILING = (Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT, Code.STORE_UNAVAILABLE)
 retrieval_router = APIRouter(
-    prefix="/api/v1/retrieval",
-    tags=["retrieval"],
-    responses=documented(
-        *WITH_BODY, Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT, Code.STORE_UNAVAILABLE
-    ),
+    prefix="/api/v1/retrieval", tags=["retrieval"], responses=documented(*WITH_BODY, *_FAILING)
 )
+_ROUTED = ("query", "language", "route")
 
 
 @enveloped(retrieval_router.post, "/search", "Find candidates")
@@ -56,22 +54,17 @@ async def bench(request: Request, body: SearchRequest, caller: Querying) -> Sear
 async def route(request: Request, body: SearchRequest, caller: Querying) -> RouteData:
     """Decide path, channels, weights and reranking, with reasons; nothing is searched."""
     current = RequestContext(request, caller, "route", "route")
-    return RouteData.model_construct(**_routed(current, await current.answered(body)))
+    return RouteData.model_construct(**_replied(current, await current.answered(body), *_ROUTED))
 
 
-def _routed(current: RequestContext, run: Run) -> dict[str, Any]:
-    return {
-        "request_id": current.request_id,
-        "elapsed_ms": current.elapsed_ms,
-        "degradations": shown(run.state["degradations"]),
-        **{name: run.state[name] for name in ("query", "language", "route")},
-    }
+def _replied(current: RequestContext, run: Run, *same: str) -> dict[str, Any]:
+    named = {"request_id": current.request_id, "elapsed_ms": current.elapsed_ms}
+    return named | {"degradations": shown(run.state["degradations"])} | {name: run.state[name] for name in same}
 
 
 def _found(current: RequestContext, run: Run) -> dict[str, Any]:
-    state = run.state
-    found = {name: state[name] for name in ("candidates", "rerank_outcome", "paths", "stages")}
-    return _routed(current, run) | found | {"ontology": state.get("ontology"), "tables": state.get("tables") or []}
+    found = _replied(current, run, *_ROUTED, "candidates", "rerank_outcome", "paths", "stages")
+    return found | {"ontology": run.state.get("ontology"), "tables": run.state.get("tables") or []}
 
 
 @enveloped(retrieval_router.post, "/rerank", "Order texts by a query")
@@ -91,44 +84,30 @@ async def reranked(current: RequestContext, body: RerankRequest, given: list[dic
     context = Context(
         tenant=current.caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=datetime.now(UTC)
     )
+
+    def work() -> tuple[int, Run]:
+        return service.resources.store.ledger.sequence(), rerank_given(service.resources, body.query, given, context)
+
     async with current.slot():
-        sequence, run = await service.limiter.work(
-            lambda: (
-                service.resources.store.ledger.sequence(),
-                rerank_given(service.resources, body.query, given, context),
-            )
-        )
+        sequence, run = await service.limiter.work(work)
         current.conclude(run, sequence, given=given)
-    state = run.state
-    return RerankData(
-        request_id=current.request_id,
-        elapsed_ms=current.elapsed_ms,
-        degradations=shown(state["degradations"]),
-        outcome=state["rerank_outcome"],
-        model_version=service.resources.reranker.name if state["rerank_outcome"] in {"complete", "partial"} else "",
-        results=[
-            RerankedText(
-                id=id_of(candidate, given),
-                rank=candidate.rerank_rank,
-                score=candidate.rerank_score or 0.0,
-                relevance=candidate.final_score,
-                covered=candidate.covered,
-            )
-            for candidate in state["candidates"]
-            if candidate.rerank_rank is not None
-        ],
-    )
+    outcome = run.state["rerank_outcome"]
+    model_version = service.resources.reranker.name if outcome in {"complete", "partial"} else ""
+    results = [
+        RerankedText(
+            id=id_of(one, given), rank=one.rerank_rank, score=one.rerank_score or 0.0, relevance=one.final_score,
+            covered=one.covered,
+        )
+        for one in run.state["candidates"]
+        if one.rerank_rank is not None
+    ]  # fmt: skip
+    return RerankData(**_replied(current, run), outcome=outcome, model_version=model_version, results=results)
 
 
 router = APIRouter(prefix="/api/v1", tags=["answers"])
-_EVENT = {
-    "type": "object",
-    "properties": {
-        "event": {"type": "string", "enum": ["stage", "token", "restart", "final", "error"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-    "required": ["event", "data"],
-}
+_DATA = {"type": "string", "contentMediaType": "application/json"}
+_KIND = {"type": "string", "enum": ["stage", "token", "restart", "final", "error"]}
+_EVENT = {"type": "object", "properties": {"event": _KIND, "data": _DATA}, "required": ["event", "data"]}
 _STREAM = {
     "description": "With `stream: true`: events `stage` (a node's trace), `token` (text of a model as it comes), "
     "`restart` (the tokens so far were not the answer: forget them), then `final` with the envelope of the answer, or "

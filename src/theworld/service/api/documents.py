@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from theworld.errors import IngestionError
 from theworld.ingestion import IngestReport, SourceDocument
@@ -20,6 +20,7 @@ from theworld.service.api.replies import GUARDED, WITH_BODY, ApiError, Code, doc
 from theworld.service.api.schemas import TEXT, Body, examples, is_no_text
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
+from theworld.stores.ledger.catalog import DocumentData, ListData
 from theworld.stores.records import read_filters
 
 T = TypeVar("T")
@@ -128,8 +129,7 @@ async def write(request: Request, body: DocumentsRequest, caller: Writing) -> Do
         metadata = plain_metadata(item.metadata)
         given.append((SourceDocument(title, item.text, item.id, aliases, metadata, passage=True), item.source))
     report = await _in_turn(service, caller, partial(service.documents.put, given, tenant=caller.tenant))
-    failed += _left_out(report)
-    return DocumentsData(written=report.documents, unchanged=report.unchanged, notes=report.notes, failed=failed)
+    return _data(report, failed)
 
 
 @enveloped(
@@ -155,8 +155,7 @@ async def write_file(request: Request, name: FileName, caller: Writing) -> Docum
         report = await _in_turn(service, caller, work)
     except IngestionError as error:
         report = IngestReport(failed=[FailedSource(name, f"{error.what}. {error.remedy}".strip())])
-    failed = _left_out(report)
-    return DocumentsData(written=report.documents, unchanged=report.unchanged, notes=report.notes, failed=failed)
+    return _data(report)
 
 
 @enveloped(router.delete, "/documents", "Delete documents")
@@ -173,40 +172,14 @@ async def _in_turn(service: Service, caller: Caller, work: Callable[[], T]) -> T
         return await service.uploads.work(work)
 
 
-def _left_out(report: IngestReport) -> list[LeftOut]:
-    return [LeftOut(id=failure.path, reason=redacted(failure.reason)) for failure in report.failed]
-
-
-class DocumentData(BaseModel):
-    """A document without its text."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    id: str = Field(description="Unique within the tenant")
-    title: str = Field(description="Title")
-    source: str = Field(description="Path or URL")
-    notes: int = Field(description="How many notes it has")
-    characters: int = Field(description="Length of its text")
-    languages: list[str] = Field(description="`en`, `zh` or both")
-    written_at: str | None = Field(description="When it was written or last changed, UTC, where known")
-    metadata: dict[str, Any] = Field(description="What filters compare")
-    aliases: list[str] = Field(description="Other names of what it is about")
-
-
-class ListData(BaseModel):
-    """Some of the documents, ordered by id."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    documents: list[DocumentData] = Field(description="Of this page")
-    total: int = Field(description="How many match in all")
-    next_after: str | None = Field(description="Send it as `after` for the next page; null at the end")
+def _data(report: IngestReport, refused: Sequence[LeftOut] = ()) -> DocumentsData:
+    left_out = [LeftOut(id=failure.path, reason=redacted(failure.reason)) for failure in report.failed]
+    written, unchanged, notes = report.documents, report.unchanged, report.notes
+    return DocumentsData(written=written, unchanged=unchanged, notes=notes, failed=[*refused, *left_out])
 
 
 class NotePlace(BaseModel):
     """Where a note stands in its document."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: str = Field(description="Id of the note")
     section: list[str] = Field(description="Headings it stands under, outermost first")
@@ -261,8 +234,7 @@ async def get_store(request: Request, caller: Querying) -> StoreData:
         writes=[
             WriteData(
                 what=run.what, ended=run.ended, seconds=run.report.seconds.get("total", 0.0),
-                written=run.report.documents, unchanged=run.report.unchanged, deleted=run.report.pruned,
-                notes=run.report.notes, failed=_left_out(run.report),
+                deleted=run.report.pruned, **dict(_data(run.report)),
             )
             for run in reversed(service.documents.runs)
             if run.tenant == caller.tenant
@@ -288,8 +260,7 @@ def list_documents(
     except ValueError as error:
         raise ApiError(Code.INVALID, f"filter: {error}") from error
     store = service_of(request).resources.store
-    page = store.documents(tenant=caller.tenant, search=search, filters=wanted, after=after, limit=limit)
-    return ListData.model_validate(page)
+    return store.documents(tenant=caller.tenant, search=search, filters=wanted, after=after, limit=limit)
 
 
 @enveloped(reading_router.get, "/documents/{document_id:path}", "Get a document")
@@ -297,4 +268,4 @@ def get_document(request: Request, document_id: DocumentId, caller: Querying) ->
     """Return a document with its text; another tenant's is as unknown as none."""
     store = service_of(request).resources.store
     found = must_exist(store.document(document_id, tenant=caller.tenant), NO_DOCUMENT)
-    return WholeDocument.model_validate(found)
+    return WholeDocument.model_validate(found, from_attributes=True)

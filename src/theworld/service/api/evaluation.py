@@ -72,19 +72,12 @@ class DatasetRequest(Body):
     """A question set (BEIR: queries and qrels), over documents that are in the tenant's knowledge; or one from logs."""
 
     model_config = examples(
-        {
-            "name": "films",
-            "queries": [
-                {
-                    "id": "q1",
-                    "text": "In which city was the director of Metropolis born?",
-                    "answers": ["Vienna"],
-                    "grades": {"metropolis-film.md": 1, "fritz-lang.md": 1},
-                }
-            ],
-        },
+        {"name": "films", "queries": [
+            {"id": "q1", "text": "In which city was the director of Metropolis born?", "answers": ["Vienna"],
+             "grades": {"metropolis-film.md": 1, "fritz-lang.md": 1}}
+        ]},
         {"name": "last month", "from_logs": {"hours": 720, "size": 200}},
-    )
+    )  # fmt: skip
 
     name: str = Field(min_length=1, max_length=200, description="Its name")
     queries: list[GivenQuery] = Field(default_factory=list, max_length=100_000, description="Its questions")
@@ -141,28 +134,21 @@ def add_dataset(request: Request, body: DatasetRequest, caller: Evaluating) -> D
 def list_datasets(request: Request, caller: Evaluating, *, after: After = "", limit: Limit = 100) -> DatasetsData:
     """List the tenant's question sets, the newest first."""
     some, total, next_after = service_of(request).evaluations.datasets(caller.tenant, after=after, limit=limit)
-    return DatasetsData(
-        datasets=[DatasetSummaryData(**one._mapping) for one in some], total=total, next_after=next_after
-    )
+    datasets = [DatasetSummaryData(**one._mapping) for one in some]
+    return DatasetsData(datasets=datasets, total=total, next_after=next_after)
 
 
 class JobRequest(Body):
     """An evaluation of one strategy, or of two against each other."""
 
     model_config = examples(
-        {
-            "dataset_id": "0123456789abcdef0123456789abcdef",
-            "strategies": [{"name": "A"}, {"name": "B", "rerank": False}],
-            "explain_failures": True,
-        }
-    )
+        {"dataset_id": "0123456789abcdef0123456789abcdef",
+         "strategies": [{"name": "A"}, {"name": "B", "rerank": False}], "explain_failures": True}
+    )  # fmt: skip
 
     dataset_id: str = Field(min_length=1, max_length=64, description="The set")
-    strategies: list[Strategy] = Field(
-        default_factory=lambda: [Strategy(name="A")],
-        min_length=1,
-        max_length=2,
-        description="One strategy, or two (A/B)",
+    strategies: Annotated[list[Strategy], Field(min_length=1, max_length=2)] = Field(
+        default_factory=lambda: [Strategy(name="A")], description="One strategy, or two (A/B)"
     )
     limit: int | None = Field(default=None, ge=1, description="Only the first questions")
     explain_failures: bool = Field(default=False, description="Name the culprit of every failure, by counterfactual")

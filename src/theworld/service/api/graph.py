@@ -8,12 +8,13 @@ are in columns and rows.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import partial
 from statistics import fmean
 from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from theworld.ontology.model import NodeKind, Ref
 from theworld.ontology.retrieval import OntologyIndex
@@ -23,6 +24,7 @@ from theworld.service.api.replies import GUARDED, Code, documented, must_exist
 from theworld.service.api.schemas import TEXT
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
+from theworld.stores.ledger.catalog import Entity
 from theworld.text import Language, entity_key
 
 graph_router = APIRouter(prefix="/api/v1", tags=["graph"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE))
@@ -32,6 +34,8 @@ router = APIRouter(
     responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
 )
 Spoken = Annotated[Language, Query(description="Language of names and descriptions, where there is a choice")]
+_OF_ENTITY = "Of an entity, in any case; empty: the commonest names"
+Name = Annotated[str, Query(max_length=500, pattern=r"^$|" + TEXT, description=_OF_ENTITY)]
 EXCERPT = 400
 """Characters shown of a note."""
 NO_ELEMENT = "the tenant's ontology has no element of this kind and key"
@@ -76,8 +80,6 @@ class Tie(BaseModel):
 class ShownNote(BaseModel):
     """A note, as far as it takes to recognise and open it."""
 
-    model_config = ConfigDict(from_attributes=True)
-
     id: str = Field(description="Id of the note")
     document_id: str = Field(description="Document it is from")
     title: str = Field(description="Title of the document")
@@ -97,15 +99,6 @@ class ElementData(ElementName):
     ties: list[Tie] = Field(description="The strongest first")
     tied: int = Field(description="How many there are in all")
     notes: list[ShownNote] = Field(description="Notes that name it, those first that say most")
-
-
-class Entity(BaseModel):
-    """Something that notes name."""
-
-    key: str = Field(description="Its identity: case, width, script and spacing folded")
-    label: str = Field(description="Its name, as notes write it")
-    type: str = Field(description="Its type, such as person or place")
-    notes: int = Field(description="How many notes name it; of one beside it, how many name both")
 
 
 class PlacedEntity(Entity):
@@ -139,12 +132,7 @@ def around(
     request: Request,
     caller: Querying,
     *,
-    name: Annotated[
-        str,
-        Query(
-            max_length=500, pattern=r"^$|" + TEXT, description="Of an entity, in any case; empty: the commonest names"
-        ),
-    ] = "",
+    name: Name = "",
     limit: Annotated[int, Query(ge=1, le=50, description="At most so many notes, and so many entities")] = 12,
     language: Annotated[Language, Query(description="Language of the ontology's names")] = "en",
 ) -> GraphData:
@@ -169,20 +157,15 @@ def around(
             named_at[key].append(row)
     # What no note given names stands last.
     entities = sorted(found.together, key=lambda one: fmean(named_at.get(one.key, [float(height)])))
-    return GraphData(
-        entity=Entity(key=found.key, label=found.label, type=found.type, notes=found.notes),
-        entities=[
-            PlacedEntity(key=one.key, label=one.label, type=one.type, notes=one.shared, y=y)
-            for one, y in zip(entities, _spread(len(entities), height), strict=True)
-        ],
-        notes=[
-            PlacedNote(note=ShownNote.model_validate(naming.note), titled=naming.titled, names=list(naming.names), y=y)
-            for naming, y in zip(found.naming, rows, strict=True)
-        ],
-        height=height,
-        near=[],
-        elements=elements,
-    )
+    placed = [PlacedEntity(**dict(one), y=y) for one, y in zip(entities, _spread(len(entities), height), strict=True)]
+    notes = [
+        PlacedNote(note=_shown(naming.note), titled=naming.titled, names=list(naming.names), y=y)
+        for naming, y in zip(found.naming, rows, strict=True)
+    ]
+    return GraphData(entity=found.entity, entities=placed, notes=notes, height=height, near=[], elements=elements)
+
+
+_shown = partial(ShownNote.model_validate, from_attributes=True)
 
 
 def _spread(count: int, height: int) -> list[float]:
@@ -217,17 +200,12 @@ def classes(
         label = lookup.classes[class_id].labels.preferred(language)
         return ElementName(kind="OntologyClass", key=class_id, label=label)
 
-    shown = [
-        ClassData(
-            **named(one).model_dump(),
-            description=lookup.classes[one].description.of(language),
-            inherits=[named(parent) for parent in lookup.classes[one].inherits],
-            attributes=sum(1 for _ in lookup.attributes(one)),
-            relations=len(lookup.relations_from(one)),
-            samples=samples[one],
-        )
-        for one in ids[:limit]
-    ]
+    shown = []
+    for one in ids[:limit]:
+        attributes, relations = len(list(lookup.attributes(one))), len(lookup.relations_from(one))
+        counts = {"attributes": attributes, "relations": relations, "samples": samples[one]}
+        about, parents = lookup.classes[one].description.of(language), map(named, lookup.classes[one].inherits)
+        shown.append(ClassData(**dict(named(one)), **counts, description=about, inherits=list(parents)))
     about = found.description.of(language)
     return OntologyData(id=found.id, version=found.version, description=about, classes=shown, total=len(ids))
 
@@ -261,6 +239,5 @@ def element(
     this = found[Ref(kind, key)]
     return ElementData(
         kind=kind, key=key, label=this.labels.preferred(language), names=list(this.labels.all()),
-        description=this.description.of(language), ties=ties, tied=last - first,
-        notes=[ShownNote.model_validate(note) for note in naming],
+        description=this.description.of(language), ties=ties, tied=last - first, notes=list(map(_shown, naming)),
     )  # fmt: skip

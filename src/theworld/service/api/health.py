@@ -84,12 +84,10 @@ def _probes(service: Service) -> dict[str, Callable[[], object]]:
         store.dense.spaces(_NOBODY)
         return ", ".join(embedder.name for embedder in resources.models.embedders.values())
 
-    def request_log() -> str:
-        if writer is None:
-            return "off"
-        return f"{writer.waiting()} waiting, {writer.counts.written} written, {writer.counts.dropped} dropped"
-
     load = "" if service.documents.has_written else "the first documents take seconds longer: they load models"
+    kept = "off"
+    if writer is not None:
+        kept = f"{writer.waiting()} waiting, {writer.counts.written} written, {writer.counts.dropped} dropped"
     return {
         "ledger": lambda: f"sequence {store.ledger.sequence()}",
         "sparse": lambda: store.sparse.search("ready", tenant=_NOBODY, filters={}, limit=1),
@@ -99,7 +97,7 @@ def _probes(service: Service) -> dict[str, Callable[[], object]]:
         "entities": lambda: "Wikidata service" if chosen.wikidata.online else "snapshot",
         "model": lambda: chosen.model.name or "none configured: answers are entities and quotes",
         "documents": lambda: load,
-        "request_log": request_log,
+        "request_log": lambda: kept,
     }
 
 

@@ -69,32 +69,20 @@ def placed(graph: CompiledGraph) -> NodeGraph:
     conditional = {(edge.source, edge.target): edge.conditional for edge in drawn.edges}
     edges = sorted(conditional)
     layer = layers(list(drawn.nodes), edges)
-    routes = {
-        (source, target): [
-            source,
-            *(f"{source}{_POINT}{target}{_POINT}{level}" for level in range(layer[source] + 1, layer[target])),
-            target,
-        ]
-        for source, target in edges
-    }
-    for route in routes.values():
+    routes: list[list[str]] = []
+    for source, target in edges:
+        points = [f"{source}{_POINT}{target}{_POINT}{level}" for level in range(layer[source] + 1, layer[target])]
+        routes.append([source, *points, target])
+    for route in routes:
         layer |= {name: layer[route[0]] + step for step, name in enumerate(route)}
-    steps = [step for route in routes.values() for step in pairwise(route)]
-    x = _places(_ordered(layer, steps))
-    return NodeGraph(
-        nodes=[PlacedNode(name=name, x=x[name], y=layer[name]) for name in sorted(drawn.nodes, key=layer.__getitem__)],
-        edges=[
-            PlacedEdge(
-                source=edge[0],
-                target=edge[1],
-                conditional=conditional[edge],
-                points=[(x[name], layer[name]) for name in route],
-            )
-            for edge, route in routes.items()
-        ],
-        width=max(x.values()) + 1,
-        height=max(layer.values()) + 1,
-    )
+    x = _places(_ordered(layer, [step for route in routes for step in pairwise(route)]))
+    lines = []
+    for edge, route in zip(edges, routes, strict=True):
+        places = [(x[name], layer[name]) for name in route]
+        lines.append(PlacedEdge(source=edge[0], target=edge[1], conditional=conditional[edge], points=places))
+    names = sorted(drawn.nodes, key=layer.__getitem__)
+    placed_nodes = [PlacedNode(name=name, x=x[name], y=layer[name]) for name in names]
+    return NodeGraph(nodes=placed_nodes, edges=lines, width=max(x.values()) + 1, height=max(layer.values()) + 1)
 
 
 def layers(names: Iterable[str], edges: Edges) -> dict[str, int]:

@@ -163,18 +163,12 @@ def _data(record: RequestRecord, found: Replay, strategy: Strategy | None) -> Re
     outcome, state = record.request["outcome"], found.run.state
     result = outcome.get("result") or {}
     answer, asked_back = state.get("result"), found.run.clarification
-    before = ReplayEnd(
-        kind=record.request["kind"],
-        text=result.get("text") or (outcome.get("clarification") or {}).get("question", ""),
-        confidence=result.get("confidence"),
-        elapsed_ms=outcome["graph_ms"],
-    )
-    now = ReplayEnd(
-        kind=kind_of(found.run),
-        text=str((asked_back or {}).get("question", "")) or (answer.text if answer is not None else ""),
-        confidence=answer.confidence if answer is not None else None,
-        elapsed_ms=found.run.elapsed_ms,
-    )
+    text = result.get("text") or (outcome.get("clarification") or {}).get("question", "")
+    ended = {"text": text, "confidence": result.get("confidence"), "elapsed_ms": outcome["graph_ms"]}
+    text = str((asked_back or {}).get("question", "")) or (answer.text if answer is not None else "")
+    confidence = answer.confidence if answer is not None else None
+    before = ReplayEnd(kind=record.request["kind"], **ended)
+    now = ReplayEnd(kind=kind_of(found.run), text=text, confidence=confidence, elapsed_ms=found.run.elapsed_ms)
     was = {row["note_id"]: place for place, row in enumerate(record.ranking, 1)}
     is_ = {candidate.note_id: place for place, candidate in enumerate(state.get("candidates") or [], 1)}
     last = len(was) + len(is_)

@@ -69,7 +69,7 @@ def of_chat(body: ChatRequest) -> AskRequest:
     for place, message in enumerate(body.messages):
         if message.role in {"tool", "function"} or message.tool_calls:
             raise _refused("no tools are called here: leave tool calls and their results out", f"messages.{place}")
-    return _asked([(_role(m), _text(m, f"messages.{n}")) for n, m in enumerate(body.messages)], "messages")
+    return _asked([_said(message, f"messages.{n}") for n, message in enumerate(body.messages)], "messages")
 
 
 def of_responses(body: ResponsesRequest) -> AskRequest:
@@ -80,20 +80,18 @@ def of_responses(body: ResponsesRequest) -> AskRequest:
     for place, item in enumerate(body.input):
         if item.type not in {"message", None} or item.role is None:
             raise _refused(f"items of type {item.type!r} cannot be read, only messages", f"input.{place}")
-    return _asked([*said, *((_role(item), _text(item, f"input.{n}")) for n, item in enumerate(body.input))], "input")
+    return _asked([*said, *(_said(item, f"input.{n}") for n, item in enumerate(body.input))], "input")
 
 
-def _role(message: ChatMessage | InputItem) -> str:
-    return "system" if message.role == "developer" else str(message.role)
-
-
-def _text(message: ChatMessage | InputItem, where: str) -> str:
+def _said(message: ChatMessage | InputItem, where: str) -> tuple[str, str]:
+    """Return role and text."""
+    role = "system" if message.role == "developer" else str(message.role)
     if message.content is None or isinstance(message.content, str):
-        return message.content or ""
+        return role, message.content or ""
     wrong = next((part for part in message.content if part.type not in _TEXTS), None)
     if wrong is not None:
         raise _refused(f"content of type {wrong.type!r} cannot be read, only text", f"{where}.content")
-    return "\n".join(part.text for part in message.content if part.text)
+    return role, "\n".join(part.text for part in message.content if part.text)
 
 
 def _asked(said: list[tuple[str, str]], param: str) -> AskRequest:

@@ -52,21 +52,16 @@ def _is_on(request: Request) -> None:
 router = APIRouter(include_in_schema=False, dependencies=[Depends(_is_on)])
 
 
-@router.get("/")
-async def index(request: Request) -> Response:
-    """Return the page."""
-    return await page_file(request, "index.html")
-
-
 @router.get("/page/words/{language}.json")
 async def words(request: Request, language: Literal["en", "zh"]) -> Response:
     """Return what the page says, in one language."""
     return _answer(request, orjson.dumps({key: texts[language] for key, texts in page_words().items()}), "json")
 
 
+@router.get("/")
 @router.get("/page/{path:path}")
-async def page_file(request: Request, path: str) -> Response:
-    """Return a file of the page, 404 for anything else."""
+async def page_file(request: Request, path: str = "index.html") -> Response:
+    """Return the page or a file of it, 404 for anything else."""
     content = page_files().get(path)
     if content is None:
         raise HTTPException(404)

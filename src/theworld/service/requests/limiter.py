@@ -46,27 +46,19 @@ class ConcurrencyLimiter:
         if self.present >= self._most and self._of_tenant[tenant] >= self._most / tenants:
             raise TooManyError
         self._count(tenant, 1)
-        try:
-            await self._enter(tenant)
-            try:
-                yield
-            finally:
-                self._leave()
-        finally:
-            self._count(tenant, -1)
-
-    async def _enter(self, tenant: str) -> None:
-        if self.free:
-            self._active += 1
-            return
         ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queues.setdefault(tenant, deque()).append(ticket)
         try:
+            if self.free:
+                self._active += 1
+                ticket.set_result(None)
+            else:
+                self._queues.setdefault(tenant, deque()).append(ticket)
             await ticket
-        except asyncio.CancelledError:
-            if not ticket.cancelled():  # the slot came at the same moment: it is the next one's
+            yield
+        finally:
+            if not ticket.cancelled():  # the slot is the next one's, also where it came as this one's caller went
                 self._leave()
-            raise
+            self._count(tenant, -1)
 
     def _leave(self) -> None:
         """Hand the slot to the first that still waits, of the tenant whose turn it is."""

@@ -192,52 +192,42 @@ _GIVEN = "\x1f"
 
 def rerank_given(resources: Resources, query: str, given: Sequence[dict[str, str]], context: Context) -> Run:
     """Rank the texts; an entry with `note_id` names a note of the tenant, unknown ones are left out."""
-    run = Run(QueryInput(question=query), context)
+    run, begun = Run(QueryInput(question=query), context), time.perf_counter()
     with _kept(run):
-        _rerank(run, resources, query, given)
-    return run
-
-
-def _rerank(run: Run, resources: Resources, query: str, given: Sequence[dict[str, str]]) -> None:
-    context, begun = run.context, time.perf_counter()
-    question = clean_question(query)
-    deadline = Deadline.after(context.deadline_ms or resources.settings.retrieval.deadline_ms)
-    ids, degraded = [item["note_id"] for item in given if "note_id" in item], list[Degradation]()
-    notes: list[StoredNote] = []
-    if ids:  # where a ledger on a server does not answer in half the time, those in memory
-        half = Deadline(deadline.started, deadline.budget_ms / 2)
-        with degrading(STAGE, context, degraded, "newly written notes could not be taken in", catching=StoreError):
-            resources.store.refresh(half)
-        notes = read_notes(ids, resources.store, stage=STAGE, context=context, noted=degraded, within=half)
-    candidates = [
-        Candidate(
-            note_id=f"{_GIVEN}{place}", document_id=item["id"], title=item.get("title", ""), text=item["text"],
-            end=len(item["text"]), language=detect_language(item["text"]),
+        question = clean_question(query)
+        deadline = Deadline.after(context.deadline_ms or resources.settings.retrieval.deadline_ms)
+        ids, degraded = [item["note_id"] for item in given if "note_id" in item], list[Degradation]()
+        notes: list[StoredNote] = []
+        if ids:  # where a ledger on a server does not answer in half the time, those in memory
+            half = Deadline(deadline.started, deadline.budget_ms / 2)
+            with degrading(STAGE, context, degraded, "newly written notes could not be taken in", catching=StoreError):
+                resources.store.refresh(half)
+            notes = read_notes(ids, resources.store, stage=STAGE, context=context, noted=degraded, within=half)
+        candidates = [
+            Candidate(
+                note_id=f"{_GIVEN}{place}", document_id=item["id"], title=item.get("title", ""), text=item["text"],
+                end=len(item["text"]), language=detect_language(item["text"]),
+            )
+            for place, item in enumerate(given)
+            if "note_id" not in item
+        ]  # fmt: skip
+        candidates += [candidate_of(note) for note in {note.id: note for note in notes}.values()]
+        candidates = [c.model_copy(update={"fused_rank": rank}) for rank, c in enumerate(candidates, start=1)]
+        top_k = context.top_k or resources.settings.retrieval.top_k
+        reranking = rerank_within(
+            resources.reranker, question, candidates, top_k=top_k, tenant=context.tenant, deadline=deadline
         )
-        for place, item in enumerate(given)
-        if "note_id" not in item
-    ]  # fmt: skip
-    candidates += [candidate_of(note) for note in {note.id: note for note in notes}.values()]
-    candidates = [c.model_copy(update={"fused_rank": rank}) for rank, c in enumerate(candidates, start=1)]
-    top_k = context.top_k or resources.settings.retrieval.top_k
-    reranking = rerank_within(
-        resources.reranker, question, candidates, top_k=top_k, tenant=context.tenant, deadline=deadline
-    )
-    elapsed = (time.perf_counter() - begun) * 1000
-    trace = StageTrace(stage=STAGE, elapsed_ms=elapsed, counts={"candidates": len(candidates)})
-    if reranking.outcome != "complete":
-        reason = reranking.reason or reranking.outcome
-        degraded.append(Degradation(stage=STAGE, reason=reason, elapsed_ms=elapsed))
-    run.steps.append(Step(trace, time.time()))
-    run.state = {
-        "question": question,
-        "query": question,
-        "language": detect_language(question),
-        "candidates": apply_ranking(candidates, reranking)[:top_k],
-        "rerank_outcome": reranking.outcome,
-        "stages": [trace],
-        "degradations": degraded,
-    }
+        elapsed = (time.perf_counter() - begun) * 1000
+        trace = StageTrace(stage=STAGE, elapsed_ms=elapsed, counts={"candidates": len(candidates)})
+        if reranking.outcome != "complete":
+            reason = reranking.reason or reranking.outcome
+            degraded.append(Degradation(stage=STAGE, reason=reason, elapsed_ms=elapsed))
+        run.steps.append(Step(trace, time.time()))
+        ranked = apply_ranking(candidates, reranking)[:top_k]
+        run.state = {"question": question, "query": question, "language": detect_language(question)}
+        run.state |= {"candidates": ranked, "rerank_outcome": reranking.outcome}
+        run.state |= {"stages": [trace], "degradations": degraded}
+    return run
 
 
 def id_of(candidate: Candidate, given: Sequence[dict[str, str]]) -> str:

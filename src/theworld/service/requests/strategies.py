@@ -57,30 +57,24 @@ class Strategy(BaseModel):
         if not changes:
             return resources
         settings = resources.settings
+        olds = {name: getattr(settings, name) for name in changes}
         try:
-            sections = {
-                name: type(getattr(settings, name)).model_validate(
-                    _merged(getattr(settings, name).model_dump(), change)
-                )
-                for name, change in changes.items()
-            }
+            sections = {n: type(o).model_validate(_merged(o.model_dump(), changes[n])) for n, o in olds.items()}
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(["strategy", "settings", *(str(part) for part in first["loc"])])
             raise SettingsError(first["msg"], where=where, remedy="See the table of settings.") from error
         settings = settings.model_copy(update=sections)
         made = make_resources(settings, resources.store, resources.models, resources.knowledge)
-        return dataclasses.replace(
-            made, resolver=resources.resolver, judge=resources.judge, ontology=resources.ontology
-        )
+        same = {name: getattr(resources, name) for name in ("resolver", "judge", "ontology")}
+        return dataclasses.replace(made, **same)
 
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(old)
-    for name, value in new.items():
-        both = isinstance(value, Mapping) and isinstance(old.get(name), Mapping)
-        merged[name] = _merged(old[name], value) if both else value
-    return merged
+    inner = {
+        n: _merged(old[n], v) for n, v in new.items() if isinstance(v, Mapping) and isinstance(old.get(n), Mapping)
+    }
+    return {**old, **new, **inner}
 
 
 def read_strategy(text: str, where: str = "service.ab_strategy") -> Strategy:
@@ -89,6 +83,5 @@ def read_strategy(text: str, where: str = "service.ab_strategy") -> Strategy:
         return Strategy.model_validate(json.loads(text))
     except (ValueError, ValidationError) as error:
         message = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise SettingsError(
-            f"is no strategy: {message}", where=where, remedy='Such as {"name": "B", "rerank": false}.'
-        ) from error
+        remedy = 'Such as {"name": "B", "rerank": false}.'
+        raise SettingsError(f"is no strategy: {message}", where=where, remedy=remedy) from error

@@ -17,6 +17,7 @@ from theworld.models.protocols import FloatArray
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, Written
 from theworld.stores.dense.space import Space, token_counts, updated
+from theworld.stores.files import check_sums
 from theworld.stores.protocols import DenseResult, NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
@@ -37,13 +38,8 @@ class _Opened:
             files.setdefault((tenant, space), {})[kind] = arrays
         self.spaces = {key: Space(its) for key, its in files.items()}
         """By tenant and name."""
-        self._frequencies: SingleFlightCache[str, TokenCounts] = SingleFlightCache(_COUNTED)
-
-    def frequency(self, space: str) -> TokenCounts:
-        """Return the document frequencies of a space over all tenants."""
-        its = [one for (_, name), one in self.spaces.items() if name == space]
-        matrices = [matrix for one in its for matrix in one.matrices]
-        return self._frequencies.get(space, lambda: TokenCounts(sum(s.count for s in its), token_counts(matrices)))
+        self.frequencies: SingleFlightCache[str, TokenCounts] = SingleFlightCache(_COUNTED)
+        """By name, over all tenants."""
 
 
 class NumpyDense:
@@ -75,7 +71,6 @@ class NumpyDense:
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Write what the changes bring, and remember `upto`."""
         with self._lock:
-            self._folder.check_writable()
             latest = {(change.tenant, change.note_id): change for change in changes}
             by_tenant: dict[str, dict[str, NoteChange]] = {}
             for (tenant, note), change in sorted(latest.items(), key=lambda item: item[0]):
@@ -92,12 +87,11 @@ class NumpyDense:
 
     def check(self) -> None:
         """Read every file; raises ValueError naming one whose content has changed."""
-        self._folder.check(self._opened.generation)
+        check_sums(self._folder.folder, self._opened.generation.sums, whole=True)
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
-            self._folder.check_writable()
             self._opened = _Opened(self._folder.save(Generation(), {}, 0))
 
     def close(self) -> None:
@@ -141,4 +135,8 @@ class NumpyDense:
 
     def token_idf(self, space: str, ids: Sequence[int]) -> FloatArray:
         """Return ln(1 + (N - df + .5) / (df + .5)) for vocabulary ids, shape (len(ids),), over all tenants."""
-        return self._opened.frequency(space).idf(ids)
+        opened = self._opened
+        its = [one for (_, name), one in opened.spaces.items() if name == space]
+        matrices = [matrix for one in its for matrix in one.matrices]
+        counted = opened.frequencies.get(space, lambda: TokenCounts(sum(s.count for s in its), token_counts(matrices)))
+        return counted.idf(ids)

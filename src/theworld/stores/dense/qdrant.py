@@ -157,13 +157,14 @@ class QdrantDense(QdrantCollection):
         that = models.Filter(must=[models.HasIdCondition(has_id=[STATE])])
         batch = [nearest, models.QueryRequest(filter=that, limit=1, with_payload=True), drawn]
         try:
-            answers = self._ask(lambda client: _points(client.query_batch_points(self._alias, batch), len(batch)))
+            with self._breaker.guard(), clear_errors(self.where):
+                near, own, sample = self._client.query_batch_points(self._alias, batch)
         except MissingError:
             raise self._not_there() from None
-        state, seen = self._state_of(answers[1]), self._seen
+        state, seen = self._state_of(own.points), self._seen
         if seen is None or seen.state != state:
             self._seen = Seen(state)
-        return [self._hit(one, tenant) for one in answers[0]], [float(one.score) for one in answers[2]]
+        return [self._hit(one, tenant) for one in near.points], [float(one.score) for one in sample.points]
 
     def _hit(self, found: Any, tenant: str) -> Hit:
         note, score = self._note_of(found, tenant), float(found.score)
@@ -212,7 +213,7 @@ class QdrantDense(QdrantCollection):
         known = {note: seen.codes[tenant, space, note] for note in note_ids if (tenant, space, note) in seen.codes}
         missing = {points.key(tenant, note): note for note in note_ids if note not in known}
         if missing:
-            fields = ["note", points.codes_field(found.vector)]
+            fields = ["note", f"codes-{found.vector}"]
             rows = self._ask(lambda client: client.retrieve(self._alias, list(missing), with_payload=fields))
             with clear_errors(self.where):
                 read = {self._note_of(row, tenant): points.tokens_of(row.payload or {}, found.vector) for row in rows}
@@ -229,7 +230,7 @@ class QdrantDense(QdrantCollection):
         if counts is None:
             notes, by_id = 0, dict[int, int]()
             if (known := seen.state.spaces.get(space)) is not None:
-                wanted, field = points.in_space(known.vector), points.tokens_field(known.vector)
+                wanted, field = points.in_space(known.vector), f"tokens-{known.vector}"
                 notes = self._ask(lambda client: client.count(self._alias, wanted, exact=True)).count
                 exact = notes <= _COUNTED_EXACTLY
                 found = self._ask(lambda client: client.facet(self._alias, field, limit=_VOCABULARY, exact=exact))
@@ -238,9 +239,3 @@ class QdrantDense(QdrantCollection):
             number[list(by_id)] = list(by_id.values())
             counts = seen.tokens[space] = TokenCounts(notes, number)
         return counts.idf(ids)
-
-
-def _points(answers: Sequence[models.QueryResponse], wanted: int) -> list[list[Any]]:
-    if len(answers) != wanted:
-        raise ValueError(f"{len(answers)} answers to {wanted} questions")
-    return [answer.points for answer in answers]

@@ -7,11 +7,9 @@ import secrets
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import httpx
-from pydantic import ValidationError
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
@@ -20,7 +18,14 @@ from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import DenseSettings
 from theworld.stores.dense import qdrant_points as points
 from theworld.stores.dense.qdrant_points import FORMAT, STATE, SpaceOnServer, State
-from theworld.stores.engine_access import CircuitBreaker, RemoteProjection, misunderstood, shortened, tls_context
+from theworld.stores.engine_access import (
+    NOT_UNDERSTOOD,
+    CircuitBreaker,
+    RemoteProjection,
+    misunderstood,
+    shortened,
+    tls_context,
+)
 from theworld.stores.protocols import NoteChange
 from theworld.stores.token_codes import TokenCodes, TokenCounts
 
@@ -93,17 +98,7 @@ def clear_errors(where: str) -> Iterator[None]:
         raise misunderstood("Qdrant", error.source, where) from error
     except ResourceExhaustedResponse as error:
         raise EngineUnavailableError(f"Qdrant is not able to answer: {shortened(error)}.", where=where) from error
-    except (
-        ApiException,
-        QdrantException,
-        ValidationError,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        AssertionError,
-        RuntimeError,
-    ) as error:
+    except (ApiException, QdrantException, *NOT_UNDERSTOOD, AssertionError, RuntimeError) as error:
         if _LOCAL_MISSING.fullmatch(str(error)):
             raise MissingError(f"Qdrant has no such collection: {error}.", where=where) from error
         raise misunderstood("Qdrant", error, where) from error
@@ -190,7 +185,7 @@ class QdrantCollection(RemoteProjection):
 
         def switch(client: QdrantClient) -> None:
             client.create_collection(name, **points.collection_config(self._settings))
-            for field, schema in points.payload_indexes().items():
+            for field, schema in points.PAYLOAD_INDEXES.items():
                 client.create_payload_index(name, field, schema)
             _upsert(client, name, State().point())
             remove = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._alias))
@@ -216,8 +211,14 @@ class QdrantCollection(RemoteProjection):
         new = [one for space, one in spaces.items() if state.spaces.get(space) != one]
         if new:
             self._ask(lambda client: self._create_spaces(client, new), patiently=True)
+
+        def write(client: QdrantClient) -> None:
+            for result in client.batch_update_points(self._alias, points.operations(some), wait=True):
+                _check_done(result)
+
         for start in range(0, len(changes), _CHUNK):
-            self._ask(partial(self._write_some, changes=changes[start : start + _CHUNK]), patiently=True)
+            some = changes[start : start + _CHUNK]
+            self._ask(write, patiently=True)
         self._ask(lambda client: self._finish(client, State(upto, spaces)), patiently=True)
 
     def _create_spaces(self, client: QdrantClient, spaces: Iterable[SpaceOnServer]) -> None:
@@ -237,11 +238,7 @@ class QdrantCollection(RemoteProjection):
             tokens = models.IntegerIndexParams(
                 type=models.IntegerIndexType.INTEGER, lookup=True, range=False, on_disk=True, enable_hnsw=False
             )
-            client.create_payload_index(self._alias, points.tokens_field(space.vector), tokens)
-
-    def _write_some(self, client: QdrantClient, changes: Sequence[NoteChange]) -> None:
-        for result in client.batch_update_points(self._alias, points.operations(changes), wait=True):
-            _check_done(result)
+            client.create_payload_index(self._alias, f"tokens-{space.vector}", tokens)
 
     def _finish(self, client: QdrantClient, state: State) -> None:
         """Remember how far it goes, unless it has gone further."""

@@ -98,25 +98,11 @@ def collection_config(settings: DenseSettings) -> dict[str, Any]:
     }
 
 
-def payload_indexes() -> dict[str, models.PayloadSchemaType | Any]:
-    """Return the indexes of every collection by field; only tenants get graphs of their own."""
-    keyword, integer = models.KeywordIndexType.KEYWORD, models.IntegerIndexType.INTEGER
-    return {
-        "tenant": models.KeywordIndexParams(type=keyword, is_tenant=True),
-        "terms": models.KeywordIndexParams(type=keyword, enable_hnsw=False),
-        "spaces": models.KeywordIndexParams(type=keyword, enable_hnsw=False),
-        "lot": models.IntegerIndexParams(type=integer, lookup=False, range=True, enable_hnsw=False),
-    }
-
-
-def tokens_field(vector: str) -> str:
-    """Return the name of the field with a space's tokens."""
-    return f"tokens-{vector}"
-
-
-def codes_field(vector: str) -> str:
-    """Return the name of the field with a space's token codes."""
-    return f"codes-{vector}"
+_KEYWORD = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, enable_hnsw=False)
+_LOT = models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=False, range=True, enable_hnsw=False)
+_TENANT = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+PAYLOAD_INDEXES: dict[str, Any] = {"tenant": _TENANT, "terms": _KEYWORD, "spaces": _KEYWORD, "lot": _LOT}
+"""Indexes of every collection by field; only tenants get graphs of their own."""
 
 
 def point(change: NoteChange) -> models.PointStruct:
@@ -135,14 +121,14 @@ def point(change: NoteChange) -> models.PointStruct:
     for space in change.note.vectors:
         tokens = change.note.codes.get(space)
         if tokens is not None and len(tokens.ids):
-            payload[tokens_field(vector_name(space))] = np.unique(tokens.ids).tolist()
-            payload[codes_field(vector_name(space))] = [base64.b64encode(some).decode() for some in pack_tokens(tokens)]
+            payload[f"tokens-{vector_name(space)}"] = np.unique(tokens.ids).tolist()
+            payload[f"codes-{vector_name(space)}"] = [base64.b64encode(some).decode() for some in pack_tokens(tokens)]
     return models.PointStruct(id=one, vector={name: some.tolist() for name, some in vectors.items()}, payload=payload)
 
 
 def tokens_of(payload: Mapping[str, Any], vector: str) -> TokenCodes | None:
     """Return the token codes of a point, None when it has none."""
-    packed = payload.get(codes_field(vector))
+    packed = payload.get(f"codes-{vector}")
     if packed is None:
         return None
     ids, codes = (base64.b64decode(some, validate=True) for some in packed)

@@ -147,22 +147,20 @@ def merged(matrices: Sequence[Matrix]) -> dict[str, Any]:
     def copied(name: str, dtype: Any, *shape: int) -> Pieces:
         return Pieces(np.dtype(dtype), shape, partial(_blocks, matrices, name))
 
-    return {
+    arrays: dict[str, Any] = {
         **string_arrays(ids, "ids"),
         **_terms(np.concatenate(hashes), np.concatenate(rows)),
-        **(_all_signs(matrices) if len(ids) >= SIGNED and matrices[0].dimension % 64 == 0 else {}),
         "vectors": copied("vectors", np.float32, len(ids), matrices[0].dimension),
         "token.starts": starts_of(lengths),
         "token.ids": copied("token.ids", kind, int(lengths.sum())),
         "token.codes": copied("token.codes", np.uint8, int(lengths.sum()), CODE_BYTES),
         "frequency": np.stack([known, counts[known]]).astype(np.int32),
     }
-
-
-def _all_signs(matrices: Sequence[Matrix]) -> dict[str, NDArray[Any]]:
-    """Return the signs of all living rows, around the mean of some of them."""
-    center = np.concatenate([block[::64] for block in _blocks(matrices, "vectors")]).mean(0)
-    return {"signs": np.hstack([_signs(block, center) for block in _blocks(matrices, "vectors")]), "center": center}
+    if len(ids) >= SIGNED and matrices[0].dimension % 64 == 0:  # signs are around the mean of some of the rows
+        center = np.concatenate([block[::64] for block in _blocks(matrices, "vectors")]).mean(0)
+        signs = np.hstack([_signs(block, center) for block in _blocks(matrices, "vectors")])
+        arrays |= {"signs": signs, "center": center}
+    return arrays
 
 
 def _signs(vectors: FloatArray, center: FloatArray) -> NDArray[np.uint64]:

@@ -38,11 +38,12 @@ _UNLINKING: frozenset[MentionType] = frozenset({"number", "quantity"})
 """Two notes that hold the same number say nothing about each other."""
 
 
+@dataclass(frozen=True, slots=True)
 class Lists:
     """Lists of numbers by number."""
 
-    def __init__(self, starts: Rows, values: IntArray) -> None:
-        self.starts, self.values = starts, values
+    starts: Rows
+    values: IntArray
 
     def __getitem__(self, number: int) -> list[int]:
         found: list[int] = self.array(number).tolist()
@@ -51,10 +52,6 @@ class Lists:
     def array(self, number: int) -> IntArray:
         """Return one list as a view."""
         return self.values[self.starts[number] : self.starts[number + 1]]
-
-    def length(self, number: int) -> int:
-        """Return the length of one list."""
-        return int(self.starts[number + 1] - self.starts[number])
 
 
 class Columns:

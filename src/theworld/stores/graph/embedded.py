@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from theworld.state import EvidencePath
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, StringTable
 from theworld.stores.graph.columns import Columns, Lists, NoteFacts, joined, note_facts
-from theworld.stores.graph.entity_graph import ByNumber, Computed, EntityGraph, NoteFace, PathSearch, find_links
-from theworld.stores.graph.pagerank import RankingParameters, Reached, Walk, WholeWalk
+from theworld.stores.graph.entity_graph import ByNumber, EntityGraph, NoteFace, PathSearch, find_links
+from theworld.stores.graph.pagerank import RankingParameters, Walk, WholeWalk
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters, wanted_terms
 
@@ -47,11 +47,8 @@ class MappedGraph:
     ) -> None:
         """Open the graph in a folder; a reader of one that is missing or damaged sees an empty graph."""
         self._parameters = parameters or RankingParameters()
-        self._folder = (
-            ArrayFolder(folder, "graph", written_format(self._parameters), writable=writable)
-            if folder is not None
-            else None
-        )
+        form = written_format(self._parameters)
+        self._folder = ArrayFolder(folder, "graph", form, writable=writable) if folder is not None else None
         self._saved = Generation()
         self._pending: dict[str, dict[str, NoteFacts | None]] = {}
         self._views: dict[str, Bipartite] = {}
@@ -143,10 +140,15 @@ class MappedGraph:
         self, *, notes: Mapping[str, float], entities: Mapping[str, float], tenant: str, filters: Filters, limit: int
     ) -> list[Hit]:
         """Return the notes that a walk from the seeds visits most; seeds unknown or without weight are ignored."""
-        graph = self._graph(tenant)
-        reached = self._walk(graph, notes, entities)
-        if reached is None or limit < 1:
+        graph, seeds = self._graph(tenant), dict[int, float]()
+        for table, offset, weights in ((graph.note_ids, 0, notes), (graph.keys, len(graph.note_ids), entities)):
+            wanted = [(name, weight) for name, weight in weights.items() if weight > 0 and math.isfinite(weight)]
+            rows = table.find([name for name, _ in wanted]).tolist()
+            seeds |= {offset + row: weight for row, (_, weight) in zip(rows, wanted, strict=True) if row >= 0}
+        if not seeds or limit < 1:
             return []
+        starts = np.array(sorted(seeds), np.int64)
+        reached = graph.walk.pagerank(starts, np.array([seeds[one] for one in starts.tolist()]), graph.parameters)
         passes = graph.filtered(filters) if filters else None
         among = np.flatnonzero(reached.nodes < len(graph.note_ids))
         ranks, nodes = reached.ranks[among].round(_DIGITS), reached.nodes[among]
@@ -161,19 +163,6 @@ class MappedGraph:
             if passes is None or passes(note):
                 hits.append(Hit(graph.note_ids[note], float(ranks[place])))
         return hits
-
-    @staticmethod
-    def _walk(graph: Bipartite, notes: Mapping[str, float], entities: Mapping[str, float]) -> Reached | None:
-        """Return where the walk from the seeds came to and what it left; None without a seed."""
-        seeds: dict[int, float] = {}
-        for table, offset, weights in ((graph.note_ids, 0, notes), (graph.keys, len(graph.note_ids), entities)):
-            wanted = [(name, weight) for name, weight in weights.items() if weight > 0 and math.isfinite(weight)]
-            rows = table.find([name for name, _ in wanted]).tolist()
-            seeds |= {offset + row: weight for row, (_, weight) in zip(rows, wanted, strict=True) if row >= 0}
-        if not seeds:
-            return None
-        nodes = np.array(sorted(seeds), np.int64)
-        return graph.walk.pagerank(nodes, np.array([seeds[node] for node in nodes.tolist()]), graph.parameters)
 
     def links(self, note_ids: Sequence[str], *, tenant: str) -> list[Link]:
         """Return the links among the given notes, title links first, each pair once per entity."""
@@ -217,14 +206,12 @@ class Bipartite(EntityGraph):
         self.note_ids, self.keys = columns.notes, columns.keys
         self.titled, self.mentioned = columns.titled, columns.mentioned
         self.titles, self.mentions = columns.titles, columns.mentions
-        self.labels = Computed(lambda entity: columns.texts[columns.label[entity]])
-        self.facts = Computed(
-            lambda note: NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
-        )
+        self.label = lambda entity: columns.texts[columns.label[entity]]
+        self.face = lambda note: NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
 
     def named_by(self, entity: int) -> int:
         """Return the number of notes that name an entity, as their title or in their text."""
-        return self.titles.length(entity) + self.mentions.length(entity)
+        return len(self.titles.array(entity)) + len(self.mentions.array(entity))
 
     def known(self, note_ids: Sequence[str]) -> list[int]:
         """Return the numbers of the notes that exist."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from theworld.state import EvidencePath, PathStep
 from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.protocols import Link
 
-T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -27,16 +26,6 @@ class ByNumber(Protocol[T_co]):
 
     def __getitem__(self, number: int, /) -> T_co:
         """Return what belongs to a number."""
-
-
-class Computed(Generic[T]):
-    """Computes what belongs to a number when it is asked for."""
-
-    def __init__(self, of: Callable[[int], T]) -> None:
-        self._of = of
-
-    def __getitem__(self, number: int) -> T:
-        return self._of(number)
 
 
 class NoteFace(NamedTuple):
@@ -51,9 +40,9 @@ class EntityGraph:
 
     parameters: RankingParameters
     note_ids: ByNumber[str]
-    facts: ByNumber[NoteFace]
-    labels: ByNumber[str]
-    """Names of the entities."""
+    face: Callable[[int], NoteFace]
+    label: Callable[[int], str]
+    """Tells the name of an entity."""
     titled: ByNumber[list[int]]
     """For each note the entities that are its document's title or alias."""
     mentioned: ByNumber[list[int]]
@@ -121,14 +110,14 @@ def find_links(graph: EntityGraph, notes: Sequence[int]) -> list[Link]:
 
     @cache  # what is read of an entity or a note costs microseconds
     def ends(note: int) -> tuple[str, str]:
-        return graph.note_ids[note], graph.facts[note].document_id
+        return graph.note_ids[note], graph.face(note).document_id
 
     found: list[Link] = []
     for entity in sorted({*titled, *mentioned}):
         titling, mentioning = titled.get(entity, []), mentioned.get(entity, [])
         if len(titling) + len(mentioning) < 2:  # most are named by one of the notes alone
             continue
-        label, rarity = graph.labels[entity], graph.rarity(entity)
+        label, rarity = graph.label(entity), graph.rarity(entity)
         pairs = [(source, target) for source in mentioning for target in titling]
         for one, other in (*pairs, *combinations(titling, 2)):
             (source, document), (target, other_document) = ends(one), ends(other)
@@ -251,7 +240,7 @@ class PathSearch:
         for layer in reversed(self._layers):
             way = layer.way(note)
             assert way is not None
-            label = graph.labels[way.entity]
+            label = graph.label(way.entity)
             relation = "title_of" if way.entity in graph.titled[note] else "mentioned_in"
             steps.append(PathStep(source=label, relation=relation, target=self._name(note)))
             if way.source is None:
@@ -262,4 +251,4 @@ class PathSearch:
         return tuple(reversed(steps))
 
     def _name(self, note: int) -> str:
-        return self._graph.facts[note].title or self._graph.note_ids[note]
+        return self._graph.face(note).title or self._graph.note_ids[note]

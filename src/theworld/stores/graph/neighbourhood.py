@@ -72,14 +72,14 @@ class Neighbourhood(EntityGraph):
         self.parameters = parameters
         self.note_ids = sorted({*rows, *naming})
         self.note_of = {note: i for i, note in enumerate(self.note_ids)}
-        self.facts = [
+        self.face = [
             NoteFace(rows[note].document_id, rows[note].title) if note in rows else NoteFace("", naming[note].title)
             for note in self.note_ids
-        ]
+        ].__getitem__
         self.keys = sorted(by_key)
         self.entity_of = {key: i for i, key in enumerate(self.keys)}
         self._rows = [by_key[key] for key in self.keys]
-        self.labels = [_label(row) for row in self._rows]
+        self.label = [_label(row) for row in self._rows].__getitem__
         self.titles = [[self.note_of[one.note_id] for one in row.titling] for row in self._rows]
         self.mentions = [[self.note_of[one.note_id] for one in row.mentioning] for row in self._rows]
         self.titled = self._named(rows, self.titles, titled=True)
@@ -136,7 +136,8 @@ class BoundedWalk:
         self._followed: list[bool] = []
         self._gone: tuple[set[str], set[str]] = (set(), set())
         """Notes and entities that the server does not know."""
-        self._counts: dict[str, tuple[int, int]] = {}
+        self.counts: dict[str, tuple[int, int]] = {}
+        """Of the entities that have been followed, how many notes they are the title of, and how many mention them."""
         self._edges: tuple[Rows, Rows, Floats] = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         self._pending: tuple[list[int], list[int], list[float]] = ([], [], [])
         self._walk: Walk | None = None
@@ -146,10 +147,6 @@ class BoundedWalk:
     def size(self) -> int:
         """Number of nodes met."""
         return len(self._followed)
-
-    def keys(self) -> list[str]:
-        """Return the entities that have been followed."""
-        return list(self._counts)
 
     def unknown(self, notes: Iterable[str], entities: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return which notes and entities have not been followed."""
@@ -177,16 +174,16 @@ class BoundedWalk:
         """
         title, shared, joining = self._parameters.title_weight, self._parameters.shared_weight, self._parameters.joining
         with self._lock:
-            self._counts.update({key: (titles, mentions) for key, (titles, mentions, _, _) in entities.items()})
+            self.counts.update({key: (titles, mentions) for key, (titles, mentions, _, _) in entities.items()})
             # By rarity an entity leads to what mentions it, and to what it titles.
             for key, (titles, mentions, titling, mentioning) in entities.items():
                 rare = shared * joining(titles + mentions)
                 self._follow(1, key, [*((one, title) for one in titling), *((one, rare) for one in mentioning)])
             # By rarity (1 for a title) a note leads to what it mentions, and to its titles.
             for note in notes:
-                edges = [(key, title) for key in note.titled if key in self._counts]
+                edges = [(key, title) for key in note.titled if key in self.counts]
                 for key in note.mentioned:
-                    titles, mentions = self._counts.get(key, (0, 0))
+                    titles, mentions = self.counts.get(key, (0, 0))
                     edges.append((key, title if titles else shared * joining(mentions)))
                 self._follow(0, note.note_id, edges)
             for known, names in zip(self._gone, gone, strict=True):

@@ -56,16 +56,13 @@ class Neo4jGraph(RemoteProjection):
         """Use the server of the settings for the ledger with this identity."""
         self._client = Neo4jClient(settings)
         super().__init__("graph", self._client.where, writable=writable)
+        self.version = self._client.version
         self._ledger = f"{settings.prefix}-{ledger}"
         self._names = Names(self._ledger, self._client.where)
         self._parameters = RankingParameters()
         self._bounds = {"most": self._parameters.most, "longest": LONGEST_LIST, "at_once": AT_ONCE}
         self._prepared = self._warm = False
         self._fetched: dict[str, Fetched] = {}
-
-    def version(self) -> str:
-        """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""
-        return self._client.version()
 
     def _read_applied(self) -> int:
         applied = self._read_state()[0]
@@ -142,7 +139,7 @@ class Neo4jGraph(RemoteProjection):
         if self._prepared:
             return
         for statement in cypher.SCHEMA:
-            self._client.ensure(statement)
+            self._client.run_alone((statement, {}))
         if self._read_state()[1]:
             self._empty()
         self._prepared = True
@@ -268,7 +265,7 @@ class Neo4jGraph(RemoteProjection):
         """Do work on one state of the graph; begin anew when the graph has changed meanwhile."""
         for _ in range(_TRIES):
             known = self._fetched.get(tenant)
-            if known is None or known.size > _KEPT_ROWS:
+            if known is None or len(known.notes) + len(known.entities) + known.walk.size > _KEPT_ROWS:
                 known = self._fetched[tenant] = Fetched(BoundedWalk(self._parameters))
             try:
                 return work(Moment(self._client, self._names, tenant, known, self._bounds))

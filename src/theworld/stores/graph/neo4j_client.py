@@ -19,11 +19,12 @@ from typing import Any, LiteralString, TypeVar
 
 from neo4j import READ_ACCESS, Driver, GraphDatabase, Query, Session, Transaction
 from neo4j.exceptions import AuthError, ClientError, DriverError, Forbidden, Neo4jError
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from theworld.deadline import begin
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import GraphSettings
-from theworld.stores.engine_access import CircuitBreaker, misunderstood, shortened, tls_context
+from theworld.stores.engine_access import NOT_UNDERSTOOD, CircuitBreaker, misunderstood, shortened, tls_context
 
 # The driver tells of every broken connection; ours are raised and named, and an application that wants both sets it up.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -39,8 +40,6 @@ _GRACE_S = 0.2
 _PLANNING_S = 30.0
 """Longest wait for one query to be planned: a server that has just started takes seconds where it later takes none."""
 _PLANNED_AT_ONCE = 2
-NOT_UNDERSTOOD = (LookupError, TypeError, ValueError, AttributeError)
-"""What reading a reply of another shape raises; errors of its protocol the driver raises without exporting them."""
 _MADE_MEANWHILE = (
     "EquivalentSchemaRuleAlreadyExists",
     "IndexAlreadyExists",
@@ -48,8 +47,13 @@ _MADE_MEANWHILE = (
     "DeadlockDetected",
 )
 """What Neo4j says, for all its IF NOT EXISTS, of a constraint or index that another session is making."""
-_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.0)
-"""Before it is looked at again. Of several that wait for each other Neo4j refuses one, so the rest gets on."""
+_UNTIL_MADE = Retrying(
+    retry=retry_if_exception(lambda e: isinstance(e, Neo4jError) and any(s in (e.code or "") for s in _MADE_MEANWHILE)),
+    wait=wait_exponential(0.02, max=1.0),
+    stop=stop_after_attempt(9),
+    reraise=True,
+)
+"""Looks at it again. Of several that wait for each other Neo4j refuses one, so the rest gets on."""
 _IDLE_S = 2.0
 """A connection unused for longer is tried before it is used: the server may have been started anew meanwhile."""
 
@@ -128,28 +132,10 @@ class Neo4jClient:
             return self._within(limit, written)[0]
 
     def run_alone(self, statement: Statement) -> list[Row]:
-        """Run a statement that makes its own transaction."""
+        """Run a statement that makes its own transaction, also when others make the same thing at the same moment."""
         limit = self._settings.write_timeout_s
         with self._breaker.guard():
-            return self._within(limit, partial(self._alone, statement, limit))[0]
-
-    def ensure(self, schema: LiteralString) -> None:
-        """Make a constraint or an index unless it is there, also when other processes begin at the same moment."""
-        limit = self._settings.write_timeout_s
-
-        def made() -> None:
-            for pause in (*_PAUSES_S, None):
-                try:
-                    self._alone((schema, {}), limit)
-                except Neo4jError as error:
-                    if pause is None or not any(one in (error.code or "") for one in _MADE_MEANWHILE):
-                        raise
-                    time.sleep(pause)
-                else:
-                    return
-
-        with self._breaker.guard():
-            self._within(limit, made)
+            return self._within(limit, lambda: _UNTIL_MADE(self._alone, statement, limit))[0]
 
     def _within(self, seconds: float, *works: Callable[[], T]) -> list[T]:
         """Return what some works return, done side by side; EngineUnavailableError when one is late."""
@@ -169,11 +155,8 @@ class Neo4jClient:
     def _explained(self, error: Exception) -> Exception:
         """Return what to raise for an error of the driver."""
         if isinstance(error, AuthError | Forbidden):
-            return StoreError(
-                f"Neo4j refuses the user: {error.message}",
-                where=self.where,
-                remedy="Check graph.username and graph.password, and the user's rights (docs/engines.md).",
-            )
+            remedy = "Check graph.username and graph.password, and the user's rights (docs/engines.md)."
+            return StoreError(f"Neo4j refuses the user: {error.message}", where=self.where, remedy=remedy)
         if isinstance(error, ClientError):
             what = f"Neo4j refused: {error.code} {error.message}"
             timed_out = error.code is not None and "TransactionTimedOut" in error.code
@@ -181,6 +164,7 @@ class Neo4jClient:
         if isinstance(error, Neo4jError | DriverError | OSError):
             what = f"Neo4j cannot be reached: {type(error).__name__} {shortened(error)}"
             return EngineUnavailableError(what, where=self.where)
+        # Errors of its protocol the driver raises without exporting them.
         if isinstance(error, NOT_UNDERSTOOD) or type(error).__module__.startswith("neo4j."):
             return misunderstood("Neo4j", error, self.where)
         return error

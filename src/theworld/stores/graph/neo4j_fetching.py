@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import LiteralString
 
 from theworld.errors import EngineUnavailableError
-from theworld.stores.engine_access import identifier, misunderstood
+from theworld.stores.engine_access import NOT_UNDERSTOOD, identifier, misunderstood
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.neighbourhood import BoundedWalk, EntityRow, EntitySteps, NamingNote, NoteRow, commonest
-from theworld.stores.graph.neo4j_client import NOT_UNDERSTOOD, Neo4jClient, Row, Statement
+from theworld.stores.graph.neo4j_client import Neo4jClient, Row, Statement
 from theworld.stores.records import is_text
 
 Check = Callable[[str, str], str]
@@ -76,11 +76,6 @@ class Fetched:
     """By id; None for a note that the server does not know."""
     entities: dict[str, EntityRow | None] = field(default_factory=dict)
     """By key; None for an entity that the server does not know."""
-
-    @property
-    def size(self) -> int:
-        """Number of rows held."""
-        return len(self.notes) + len(self.entities) + self.walk.size
 
 
 class ChangedError(Exception):
@@ -157,7 +152,7 @@ def _step(moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further:
     """Take in where notes and entities lead, in one round trip; `further`: the notes around them as well."""
     names, tenant, walk = moment.names, moment.tenant, moment.known.walk
     note_uids, key_uids = names.uids(tenant, "note", notes), names.uids(tenant, "entity", keys)
-    bounds: dict[str, object] = {**moment.bounds, "known": walk.keys()}
+    bounds: dict[str, object] = {**moment.bounds, "known": list(walk.counts)}
     texts = (*_GIVEN, *(_AROUND if further else ())) if note_uids else ()
     asked: list[Statement] = [(text, {"uids": list(note_uids), **bounds}) for text in texts]
     if key_uids:
@@ -240,14 +235,9 @@ def note_row(note_id: str, document_id: str, title: str, titled: Iterable[str], 
 
 def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
     _, key, titles, mentions, titling, mentioning = row
-    return EntityRow(
-        key,
-        titles,
-        mentions,
-        tuple(NamingNote(check(found, note), title, (name,)) for found, note, title, name in titling),
-        tuple(NamingNote(check(found, note), title, tuple(names)) for found, note, title, names in mentioning),
-        whole,
-    )
+    titled = tuple(NamingNote(check(found, note), title, (name,)) for found, note, title, name in titling)
+    mentioned = tuple(NamingNote(check(found, note), title, tuple(names)) for found, note, title, names in mentioning)
+    return EntityRow(key, titles, mentions, titled, mentioned, whole)
 
 
 def read_shared(rows: Iterable[Row], check: Check) -> list[EntityRow]:

@@ -28,9 +28,7 @@ SCHEMA: tuple[LiteralString, ...] = (
     "CREATE INDEX theworld_entity_ledger IF NOT EXISTS FOR (e:TheWorldEntity) ON (e.ledger)",
 )
 
-STATE: LiteralString = """
-MATCH (s:TheWorldState {uid: $given.ledger}) RETURN collect([s.applied, s.format, s.clearing])
-"""
+STATE: LiteralString = "MATCH (s:TheWorldState {uid: $given.ledger}) RETURN collect([s.applied, s.format, s.clearing])"
 
 # Setting a property takes the lock: of two writers the second waits here, and then sees what the first has done.
 LOCK_STATE: LiteralString = """
@@ -53,9 +51,7 @@ DELETE r
 RETURN collect(DISTINCT e.uid)
 """
 
-REMOVE_NOTES: LiteralString = """
-UNWIND $given.uids AS uid MATCH (n:TheWorldNote {uid: uid}) DELETE n
-"""
+REMOVE_NOTES: LiteralString = "UNWIND $given.uids AS uid MATCH (n:TheWorldNote {uid: uid}) DELETE n"
 
 # Each note with all that it names, in one pass: each relationship for itself would be matched to both its ends again.
 PUT_NOTES: LiteralString = """
@@ -84,9 +80,7 @@ CLEAR_ENTITIES: LiteralString = """
 MATCH (e:TheWorldEntity {ledger: $given.ledger}) WITH e LIMIT $given.batch DETACH DELETE e RETURN count(*)
 """
 
-REMOVE_STATE: LiteralString = """
-MATCH (s:TheWorldState {uid: $given.ledger}) DELETE s
-"""
+REMOVE_STATE: LiteralString = "MATCH (s:TheWorldState {uid: $given.ledger}) DELETE s"
 
 # In the order of an index, some at a time.
 HELD: LiteralString = """
@@ -156,13 +150,7 @@ NOTES: LiteralString = _WALKED + _ROWS
 STEPS_OF_THEIR_ENTITIES: LiteralString = _WALKED + _NAMED + _STEPS_OF_ENTITIES
 NOTES_AROUND: LiteralString = _FURTHER + _ROWS
 STEPS_OF_ENTITIES_AROUND: LiteralString = _FURTHER + _NAMED + _STEPS_OF_ENTITIES
-STEPS_OF_ENTITIES: LiteralString = (
-    """
-UNWIND $given.uids AS uid
-MATCH (e:TheWorldEntity {uid: uid})
-"""
-    + _STEPS_OF_ENTITIES
-)
+STEPS_OF_ENTITIES: LiteralString = "UNWIND $given.uids AS uid MATCH (e:TheWorldEntity {uid: uid})" + _STEPS_OF_ENTITIES
 
 # What several of some notes name; a hub that is nobody's title joins nothing.
 SHARED: LiteralString = """
@@ -187,14 +175,6 @@ RETURN collect([n.uid])
 
 # What questions ask, in the order in which they ask it.
 QUERIES: tuple[LiteralString, ...] = (
-    STATE,
-    NAMED_BY,
-    NOTES,
-    STEPS_OF_THEIR_ENTITIES,
-    NOTES_AROUND,
-    STEPS_OF_ENTITIES_AROUND,
-    STEPS_OF_ENTITIES,
-    PASSING,
-    ENTITIES,
-    SHARED,
+    *(STATE, NAMED_BY, NOTES, STEPS_OF_THEIR_ENTITIES, NOTES_AROUND, STEPS_OF_ENTITIES_AROUND, STEPS_OF_ENTITIES),
+    *(PASSING, ENTITIES, SHARED),
 )

@@ -76,12 +76,7 @@ class Walk:
     """
 
     def __init__(self, starts: Rows, targets: NDArray[np.int32], weights: Floats) -> None:
-        self.starts, self.targets, self.weights = starts, targets, weights
-
-    @property
-    def size(self) -> int:
-        """Number of nodes."""
-        return len(self.starts) - 1
+        self.starts, self.targets, self.weights, self.size = starts, targets, weights, len(starts) - 1
 
     def pagerank(self, seeds: Rows, weights: Floats, parameters: RankingParameters) -> Reached:
         """Return the stationary probabilities of a walk that goes back to the seeds with probability `restart`.

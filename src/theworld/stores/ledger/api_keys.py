@@ -47,19 +47,14 @@ class Principal:
         return ANY_TENANT in self.tenants or tenant in self.tenants
 
 
+@dataclass(eq=False)
 class KeyRing:
     """The keys of one store."""
 
-    def __init__(self, ledger: Database) -> None:
-        self._ledger = ledger
+    _ledger: Database
 
     def create(
-        self,
-        name: str,
-        tenants: Sequence[str],
-        *,
-        scopes: Sequence[str] = SCOPES,
-        expires_ms: int | None = None,
+        self, name: str, tenants: Sequence[str], *, scopes: Sequence[str] = SCOPES, expires_ms: int | None = None
     ) -> str:
         """Make a key and return its token, which cannot be shown again.
 
@@ -67,24 +62,14 @@ class KeyRing:
         """
         wrong = sorted(set(scopes) - set(SCOPES))
         if wrong or not scopes:
-            raise SettingsError(
-                f"{wrong[0]!r} is no scope" if wrong else "a key needs a scope",
-                where="keys",
-                remedy=f"Scopes are {', '.join(SCOPES)}.",
-            )
+            what = f"{wrong[0]!r} is no scope" if wrong else "a key needs a scope"
+            raise SettingsError(what, where="keys", remedy=f"Scopes are {', '.join(SCOPES)}.")
         if not tenants or not all(0 < len(tenant) <= 128 for tenant in tenants):
             raise SettingsError("a key needs tenants of 1 to 128 characters", where="keys", remedy="Give --tenant.")
         key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
-        row = {
-            "key_id": key_id,
-            "name": name,
-            "hash": _hash(secret),
-            "tenants": sorted(set(tenants)),
-            "scopes": [scope for scope in SCOPES if scope in scopes],
-            "created_ms": int(time.time() * 1000),
-            "expires_ms": expires_ms,
-        }
-        self._ledger.execute(insert(ApiKey).values(**row))
+        may = {"tenants": sorted(set(tenants)), "scopes": [scope for scope in SCOPES if scope in scopes]}
+        when = {"created_ms": int(time.time() * 1000), "expires_ms": expires_ms}
+        self._ledger.execute(insert(ApiKey).values(key_id=key_id, name=name, hash=_hash(secret), **may, **when))
         return f"tw_{key_id}_{secret}"
 
     def verify(self, token: str) -> Principal | None:

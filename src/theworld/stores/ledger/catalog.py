@@ -14,16 +14,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, union
 
 from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.ledger import models
 from theworld.stores.ledger.database import Database, batches, findable, found_in
-from theworld.stores.ledger.reading import NOTES, read_notes, stored
+from theworld.stores.ledger.reading import NOTES, stored
 from theworld.stores.records import Filters, StoredNote, filter_terms, passes, wanted_terms
 from theworld.text import entity_key
 
@@ -33,46 +34,35 @@ if TYPE_CHECKING:
 _PAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentSummary:
+class DocumentData(BaseModel):
     """A document without its text."""
 
-    id: str
-    """Unique within the tenant."""
-    title: str
-    source: str
-    """Path or URL."""
-    notes: int
-    """How many notes it has."""
-    characters: int
-    """Length of its text."""
-    languages: tuple[str, ...]
-    """`en`, `zh` or both, of its notes."""
-    written_at: str | None
-    """When it was written or last changed, ISO 8601 in UTC; None for documents of stores made before version 0.2."""
-    metadata: dict[str, Any] = field(default_factory=dict)
-    aliases: tuple[str, ...] = ()
+    id: str = Field(description="Unique within the tenant")
+    title: str = Field(description="Title")
+    source: str = Field(description="Path or URL")
+    notes: int = Field(description="How many notes it has")
+    characters: int = Field(description="Length of its text")
+    languages: tuple[str, ...] = Field(description="`en`, `zh` or both")
+    written_at: str | None = Field(description="When it was written or last changed, UTC, where known")
+    metadata: dict[str, Any] = Field(description="What filters compare")
+    aliases: tuple[str, ...] = Field(description="Other names of what it is about")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument(DocumentSummary):
+class StoredDocument(DocumentData):
     """A document whole."""
 
-    text: str = ""
+    text: str
     """The text that the offsets of its notes refer to."""
-    parts: tuple[StoredNote, ...] = ()
+    parts: tuple[StoredNote, ...]
     """Its notes in order, without mentions."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentPage:
+class ListData(BaseModel):
     """Some of the documents, ordered by id."""
 
-    documents: tuple[DocumentSummary, ...]
-    total: int
-    """How many documents match in all."""
-    next_after: str | None
-    """Id to go on after, None at the end."""
+    documents: tuple[DocumentData, ...] = Field(description="Of this page")
+    total: int = Field(description="How many match in all")
+    next_after: str | None = Field(description="Send it as `after` for the next page; null at the end")
 
 
 LOOKED_AT = 200
@@ -90,15 +80,13 @@ _BEGINNING = 2
 """Characters by which a mistyped name is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedTogether:
-    """An entity that notes name together with the one asked for."""
+class Entity(BaseModel):
+    """Something that notes name."""
 
-    key: str
-    label: str
-    type: str
-    shared: int
-    """Notes that name both, of those looked at."""
+    key: str = Field(description="Its identity: case, width, script and spacing folded")
+    label: str = Field(description="Its name, as notes write it")
+    type: str = Field(description="Its type, such as person or place")
+    notes: int = Field(description="How many notes name it; of one beside it, how many name both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +103,22 @@ class NamingNote:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """An entity and what stands around it."""
+    """An entity and what stands around it: others that notes name with it, and the notes, of those looked at."""
 
-    key: str
-    label: str
-    type: str
-    notes: int
-    """How many notes name it."""
-    together: tuple[NamedTogether, ...]
+    entity: Entity
+    together: tuple[Entity, ...]
     naming: tuple[NamingNote, ...]
 
 
+@dataclass(eq=False)
 class Catalog:
     """What people look up in a ledger."""
 
-    def __init__(self, ledger: Database) -> None:
-        self._reading = ledger.reading
+    _ledger: Database
 
     def documents(
         self, *, tenant: str, search: str = "", filters: Filters | None = None, after: str = "", limit: int = 100
-    ) -> DocumentPage:
+    ) -> ListData:
         """Return documents by id, at most `limit` of those after the id `after`, with how many match in all.
 
         `search` is looked for in id, title and source, in any case; `filters` are those of a query.
@@ -142,42 +126,40 @@ class Catalog:
         wanted, sought = wanted_terms(filters or {}), search.casefold()
         query = _documents(tenant).order_by(models.Document.document_id)
         note, counts = models.Note, defaultdict[int, dict[str, int]](dict)
-        with self._reading() as connection:
+        with self._ledger.reading() as connection:
             # Compared here: SQLite folds the case of ASCII letters only.
             matching = [
                 row
                 for row in connection.execute(query.execution_options(yield_per=_PAGE))
-                if any(sought in part.casefold() for part in (row.document_id, row.title, row.source))
-                and passes(filter_terms(row.properties, row.document_id), wanted)
+                if any(sought in part.casefold() for part in (row.id, row.title, row.source))
+                and passes(filter_terms(row.metadata, row.id), wanted)
             ]
-            rest = [row for row in matching if row.document_id > after]
+            rest = [row for row in matching if row.id > after]
             counted = select(note.document, note.language, func.count()).group_by(note.document, note.language)
-            for number, language, count in found_in(
-                connection, counted, note.document, [row.id for row in rest[:limit]]
-            ):
+            for number, language, count in found_in(connection, counted, note.document, [r.row for r in rest[:limit]]):
                 counts[number][language] = count
-        documents = tuple(_summary(row, counts[row.id]) for row in rest[:limit])
-        return DocumentPage(documents, len(matching), documents[-1].id if len(rest) > limit else None)
+        documents = tuple(DocumentData(**_facts(row, counts[row.row])) for row in rest[:limit])
+        following = documents[-1].id if len(rest) > limit else None
+        return ListData(documents=documents, total=len(matching), next_after=following)
 
     def document(self, document_id: str, *, tenant: str) -> StoredDocument | None:
         """Return a document with its text and notes, None when the tenant has none of that id."""
         document = models.Document
         query = _documents(tenant).add_columns(document.text).where(document.document_id == findable(document_id))
-        with self._reading() as connection:
+        with self._ledger.reading() as connection:
             row = connection.execute(query).one_or_none()
             if row is None:
                 return None
-            notes = connection.execute(NOTES.where(models.Note.document == row.id).order_by(models.Note.ordinal)).all()
+            notes = connection.execute(NOTES.where(models.Note.document == row.row).order_by(models.Note.ordinal)).all()
             parts = stored(connection, notes, mentions=False)
-        languages = Counter(note.language for note in parts)
-        return StoredDocument(**asdict(_summary(row, languages)), text=row.text, parts=tuple(parts))
+        return StoredDocument(**_facts(row, Counter(note.language for note in parts)), parts=tuple(parts))
 
     def surroundings(self, name: str, *, tenant: str, limit: int = 12) -> Surroundings | None:
         """Return at most `limit` notes that name an entity and `limit` others they name; None for an unknown name."""
         entity, tenant = models.Entity, findable(tenant)
         query = select(entity.id, entity.key, entity.label, entity.type)
         query = query.where(entity.tenant == tenant, entity.key == findable(entity_key(name)))
-        with self._reading() as connection:
+        with self._ledger.reading() as connection:
             found = connection.execute(query).one_or_none()
             if found is None:
                 return None
@@ -189,20 +171,20 @@ class Catalog:
             # First of all the beginning of what bears the name.
             rest = sorted([*titled[1:], *mentioning], key=lambda row: (-len(names.get(row, ())), row))
             shown = [*titled[:1], *rest][:limit]
-            ids = dict(
-                connection.execute(select(models.Note.id, models.Note.note_id).where(models.Note.id.in_(shown))).all()
-            )
-            notes = read_notes(connection, tenant, list(ids.values()), mentions=False)
+            known = connection.execute(NOTES.where(models.Note.id.in_(shown))).all()
+            notes = {row.id: note for row, note in zip(known, stored(connection, known, mentions=False), strict=True)}
             naming = tuple(
-                NamingNote(notes[ids[row]], row in set(titled), names.get(row, ())) for row in shown if row in ids
+                NamingNote(notes[row], row in set(titled), names.get(row, ())) for row in shown if row in notes
             )
             count = select(func.count()).select_from(union(_titled(found.id), _mentioning(found.id)).subquery())
-            return Surroundings(found.key, found.label, found.type, connection.scalar(count) or 0, together, naming)
+            named_by = connection.scalar(count) or 0
+            around = Entity(key=found.key, label=found.label, type=found.type, notes=named_by)
+            return Surroundings(around, together, naming)
 
     def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
         """Return names of entities most like this one, best first; for no name those that notes name most."""
         key = entity_key(name)
-        with self._reading() as connection:
+        with self._ledger.reading() as connection:
             if key:
                 return _near_names(connection, tenant, key, limit)
             return [] if name else _most_named(connection, tenant, limit)
@@ -210,15 +192,14 @@ class Catalog:
 
 def _documents(tenant: str) -> Select[Any]:
     document = models.Document
-    columns = (document.document_id, document.title, document.source, document.written_at, document.properties)
-    query = select(document.id, *columns, document.aliases, func.length(document.text).label("characters"))
+    named = document.id.label("row"), document.document_id.label("id"), document.properties.label("metadata")
+    same = document.title, document.source, document.written_at, document.aliases
+    query = select(*named, *same, func.length(document.text).label("characters"))
     return query.where(document.tenant == findable(tenant))
 
 
-def _summary(row: Row[Any], languages: Mapping[str, int]) -> DocumentSummary:
-    counted = sum(languages.values()), row.characters, tuple(sorted(languages))
-    more = row.written_at, dict(row.properties), tuple(row.aliases)
-    return DocumentSummary(row.document_id, row.title, row.source, *counted, *more)
+def _facts(row: Row[Any], languages: Mapping[str, int]) -> dict[str, Any]:
+    return {**row._mapping, "notes": sum(languages.values()), "languages": tuple(sorted(languages))}
 
 
 def _titled(entity: int) -> Select[Any]:
@@ -236,7 +217,7 @@ def _first(connection: Connection, rows: Select[Any]) -> list[int]:
 
 def _together(
     connection: Connection, entity: int, rows: Sequence[int], limit: int
-) -> tuple[tuple[NamedTogether, ...], dict[int, set[str]]]:
+) -> tuple[tuple[Entity, ...], dict[int, set[str]]]:
     """Return the entities most often named in these note rows, and by row the keys of those it names."""
     facts: dict[str, Row[Any]] = {}
     notes_of: defaultdict[str, set[int]] = defaultdict(set)
@@ -255,7 +236,7 @@ def _together(
     for key in best:
         for note in notes_of[key]:
             named[note].add(key)
-    together = (NamedTogether(key, facts[key].label, facts[key].type, len(notes_of[key])) for key in best)
+    together = (Entity(key=key, label=facts[key].label, type=facts[key].type, notes=len(notes_of[key])) for key in best)
     return tuple(together), dict(named)
 
 
@@ -265,13 +246,9 @@ def _pairs(rows: Sequence[int]) -> Select[Any]:
         models.Mention, models.Alias, models.Note, models.Document, models.Entity
     )  # fmt: skip
     mentioned = select(mention.entity, mention.note).where(mention.note.in_(rows))
-    titles = (
-        select(alias.entity, note.id)
-        .join(note, note.document == alias.document)
-        .join(document, document.id == alias.document)
-        .where(note.id.in_(rows), alias.name == document.title)
-    )
-    pairs = union(mentioned, titles).subquery()
+    titles = select(alias.entity, note.id).join(note, note.document == alias.document)
+    titles = titles.join(document, document.id == alias.document)
+    pairs = union(mentioned, titles.where(note.id.in_(rows), alias.name == document.title)).subquery()
     query = select(entity.id, entity.key, entity.label, entity.type, pairs.c.note)
     return query.join(pairs, pairs.c.entity == entity.id).where(entity.type.not_in(_VALUES))
 
@@ -297,14 +274,9 @@ def _near_names(connection: Connection, tenant: str, key: str, limit: int) -> li
 def _most_named(connection: Connection, tenant: str, limit: int) -> list[str]:
     """Return labels of the entities that the newest mentions name most, most named first."""
     mention, note, entity = models.Mention, models.Note, models.Entity
-    newest = (
-        select(mention.entity, mention.note)
-        .join(note, note.id == mention.note)
-        .where(note.tenant == findable(tenant), mention.type.not_in(_VALUES))
-        .order_by(mention.id.desc())
-        .limit(_NEWEST)
-    )
-    pairs = {(row.entity, row.note) for row in connection.execute(newest)}
+    query = select(mention.entity, mention.note).join(note, note.id == mention.note)
+    newest = query.where(note.tenant == findable(tenant), mention.type.not_in(_VALUES)).order_by(mention.id.desc())
+    pairs = {(row.entity, row.note) for row in connection.execute(newest.limit(_NEWEST))}
     counts = Counter(row for row, _ in pairs)
     best = sorted(counts, key=lambda row: (-counts[row], row))[:limit]
     labels = dict(connection.execute(select(entity.id, entity.label).where(entity.id.in_(best))).all())

@@ -34,6 +34,8 @@ class Query:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
+Plain = Mapping[str, Any]
+_NONE: Mapping[str, Any] = {}
 Job = Row[Any]
 """A row of the table `eval_job`, with `dataset_id` and `name` of its set."""
 _COUNTED = select(func.count()).where(EvalQuery.dataset == EvalDataset.id).scalar_subquery().label("questions")
@@ -42,11 +44,11 @@ _JOB = select(EvalJob.__table__, EvalDataset.dataset_id, EvalDataset.name).join(
 )
 
 
+@dataclass(eq=False)
 class Evaluations:
     """Evaluation sets and jobs on record."""
 
-    def __init__(self, ledger: Database) -> None:
-        self._ledger = ledger
+    _ledger: Database
 
     def add_dataset(self, tenant: str, name: str, queries: Sequence[Query], provenance: Mapping[str, Any]) -> str:
         """Keep a question set; return its id."""
@@ -55,12 +57,9 @@ class Evaluations:
         with self._ledger.writing(()) as connection:
             statement = insert(EvalDataset).values(**row, created_ms=now_ms()).returning(EvalDataset.id)
             dataset = connection.scalar(statement)
-            columns = ("text", "answers", "type", "grades", "provenance")
-            rows = [
-                {"dataset": dataset, "position": i, "query_id": query.id, **{n: getattr(query, n) for n in columns}}
-                for i, query in enumerate(queries)
-            ]
-            insert_rows(connection, EvalQuery, rows)
+            same = ("text", "answers", "type", "grades", "provenance")
+            rows = [{"query_id": query.id, **{name: getattr(query, name) for name in same}} for query in queries]
+            insert_rows(connection, EvalQuery, [{"dataset": dataset, "position": i, **r} for i, r in enumerate(rows)])
         return dataset_id
 
     def dataset(self, dataset_id: str, *, tenant: str) -> Row[int, str, int] | None:
@@ -154,23 +153,12 @@ class Evaluations:
         self._ledger.execute(update(EvalJob).where(EvalJob.id == row).values(**values))
 
     def finish(
-        self,
-        row: int,
-        status: str,
-        *,
-        results: Mapping[str, Mapping[str, Any]] | None = None,
-        report: Mapping[str, Any] | None = None,
-        error: str = "",
+        self, row: int, status: str, *, results: Mapping[str, Plain] = _NONE, report: Plain = _NONE, error: str = ""
     ) -> None:
         """End a job, with the metrics of each arm and the report, in one transaction."""
-        values = {"status": status, "report": dict(report) if report else None, "error": error}
-        self._ledger.execute(
-            update(EvalJob).where(EvalJob.id == row).values(**values, finished_ms=now_ms()),
-            *(
-                insert(EvalResult).values(job=row, arm=arm, metric_json=dict(metrics))
-                for arm, metrics in (results or {}).items()
-            ),
-        )
+        values = {"status": status, "report": dict(report) or None, "error": error, "finished_ms": now_ms()}
+        kept = [insert(EvalResult).values(job=row, arm=arm, metric_json=dict(some)) for arm, some in results.items()]
+        self._ledger.execute(update(EvalJob).where(EvalJob.id == row).values(**values), *kept)
 
     def set_total(self, row: int, total: int) -> None:
         """Change how many steps a job has."""

@@ -109,14 +109,10 @@ class GraphTables:
         with self._reading() as connection:
             elements = _elements(connection, tenant)
             source, target, edge = aliased(GraphNode), aliased(GraphNode), GraphEdge
-            query = (
-                select(source.kind, source.key, target.kind, target.key, edge.kind, edge.weight, edge.parts)
-                .join(source, source.id == edge.source)
-                .join(target, target.id == edge.target)
-                .where(source.tenant == tenant)
-                .order_by(edge.id)
-            )
-            every = [GraphEdgeRecord((r[0], r[1]), (r[2], r[3]), r[4], r[5], r[6]) for r in connection.execute(query)]
+            query = select(source.kind, source.key, target.kind, target.key, edge.kind, edge.weight, edge.parts)
+            query = query.join(source, source.id == edge.source).join(target, target.id == edge.target)
+            rows = connection.execute(query.where(source.tenant == tenant).order_by(edge.id))
+            every = [GraphEdgeRecord((row[0], row[1]), (row[2], row[3]), row[4], row[5], row[6]) for row in rows]
         edges, links = ([one for one in every if (one.source[0] == NOTE) == of_notes] for of_notes in (False, True))
         return TenantGraph(elements, edges, links)
 

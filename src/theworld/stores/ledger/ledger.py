@@ -74,10 +74,9 @@ class Ledger(AbstractContextManager["Ledger"]):
             by_tenant.setdefault(document.tenant, []).append(document)
         spaces = sorted({space for document in documents for note in document.notes for space in note.vectors})
         with self._writing(list(by_tenant)) as connection:
-            of_space = {
-                space: select(NoteVector.dimension).where(NoteVector.space == space).limit(1) for space in spaces
-            }
-            writing.check_documents(documents, {space: connection.scalar(query) for space, query in of_space.items()})
+            query = select(NoteVector.dimension).limit(1)
+            known = {space: connection.scalar(query.where(NoteVector.space == space)) for space in spaces}
+            writing.check_documents(documents, known)
             return sum(writing.put_documents(connection, tenant, some) for tenant, some in by_tenant.items())
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
@@ -154,13 +153,9 @@ class Ledger(AbstractContextManager["Ledger"]):
             titled.join(Note, Note.document == Alias.document).where(Note.tenant == tenant),
         ).subquery()
         counts = select(naming.c.entity, func.count().label("notes")).group_by(naming.c.entity).subquery()
-        query = (
-            select(Entity.key, Entity.label, Entity.type, func.coalesce(counts.c.notes, 0))
-            .outerjoin(counts, counts.c.entity == Entity.id)
-            .where(Entity.tenant == tenant)
-            .order_by(Entity.key)
-        )
-        return {key: (label, kind, notes) for key, label, kind, notes in self.database.rows(query)}
+        query = select(Entity.key, Entity.label, Entity.type, func.coalesce(counts.c.notes, 0))
+        query = query.outerjoin(counts, counts.c.entity == Entity.id).where(Entity.tenant == tenant)
+        return {key: (label, kind, notes) for key, label, kind, notes in self.database.rows(query.order_by(Entity.key))}
 
     def changes(
         self, after: int, limit: int, parts: reading.NoteParts = reading.EVERY_PART
@@ -176,17 +171,16 @@ class Ledger(AbstractContextManager["Ledger"]):
         found: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(
             lambda: {"documents": {"all": 0}, "languages": {}, "spaces": {}}
         )
-        documents = select(Document.tenant, literal("all"), func.count()).group_by(Document.tenant)
-        languages = select(Note.tenant, Note.language, func.count()).group_by(Note.tenant, Note.language)
+        documents = select(Document.tenant, literal("all"), func.count())
+        languages = select(Note.tenant, Note.language, func.count())
         spaces = select(Note.tenant, NoteVector.space, func.count()).join(Note, Note.id == NoteVector.note)
-        queries = {
-            "documents": documents,
-            "languages": languages.order_by(Note.tenant, Note.language),
-            "spaces": spaces.group_by(Note.tenant, NoteVector.space).order_by(Note.tenant, NoteVector.space),
-        }
         with self._reading() as connection:
-            for counted, query in queries.items():
-                for tenant, key, count in connection.execute(query):
+            for counted, query, columns in (
+                ("documents", documents, (Document.tenant,)),
+                ("languages", languages, (Note.tenant, Note.language)),
+                ("spaces", spaces, (Note.tenant, NoteVector.space)),
+            ):
+                for tenant, key, count in connection.execute(query.group_by(*columns).order_by(*columns)):
                     found[tenant][counted][key] = count
         return dict(found)
 
@@ -194,14 +188,9 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Return how many notes of a language have vectors, but none in this space, by the space they have."""
         wanted = aliased(NoteVector)
         has_it = select(wanted.note).where(wanted.note == Note.id, wanted.space == space).exists()
-        query = (
-            select(NoteVector.space, func.count())
-            .join(Note, Note.id == NoteVector.note)
-            .where(Note.language == language, NoteVector.space != space, ~has_it)
-            .group_by(NoteVector.space)
-            .order_by(NoteVector.space)
-        )
-        return dict(self.database.rows(query))
+        query = select(NoteVector.space, func.count()).join(Note, Note.id == NoteVector.note)
+        query = query.where(Note.language == language, NoteVector.space != space, ~has_it)
+        return dict(self.database.rows(query.group_by(NoteVector.space).order_by(NoteVector.space)))
 
     def check(self) -> None:
         """Read everything; raises StoreError naming the first row that is not as it was written."""

@@ -77,11 +77,8 @@ def check_rows(connection: Connection, metadata: MetaData, where: str) -> None:
         for row in rows.mappings():
             if row["checksum"] not in (None, row_sum(table, row)):
                 name = next(row[key] for key in _NAMES if key in row)
-                raise StoreError(
-                    f"the ledger is damaged: {table.name} {name!r} is not as it was written.",
-                    where=where,
-                    remedy="Restore a backup, or ingest into a new store.",
-                )
+                what = f"the ledger is damaged: {table.name} {name!r} is not as it was written."
+                raise StoreError(what, where=where, remedy="Restore a backup, or ingest into a new store.")
 
 
 SCHEMA_VERSION = 7
@@ -93,8 +90,6 @@ _ROW = BigInteger().with_variant(Integer, "sqlite")
 _TEXT = Text().with_variant(Text(collation="C"), "postgresql")
 """Ordered by code points, as SQLite does it: the order of a list must not depend on a server's language."""
 
-RowKey = Annotated[int, mapped_column(_ROW, primary_key=True)]
-"""Number of a row, given by the database."""
 Long = Annotated[int, mapped_column(BigInteger)]
 """An integer that may need more than 32 bits: a sequence number, or milliseconds since 1970."""
 
@@ -103,12 +98,16 @@ class Base(DeclarativeBase):
     """Base of all tables."""
 
     type_annotation_map = {  # noqa: RUF012
-        str: _TEXT,
-        list[str]: JSON,
-        dict[str, Any]: JSON,
-        dict[str, float]: JSON,
-        dict[str, int]: JSON,
+        **{str: _TEXT, list[str]: JSON, dict[str, Any]: JSON, dict[str, float]: JSON, dict[str, int]: JSON}
     }
+
+
+class Numbered(Base):
+    """Base of those whose rows have numbers, given by the database."""
+
+    __abstract__ = True
+
+    id: Mapped[int] = mapped_column(_ROW, primary_key=True, sort_order=-1)
 
 
 def row_of(table: str) -> ForeignKey:
@@ -125,13 +124,12 @@ class Meta(Base):
     number: Mapped[Long]
 
 
-class Document(Checked, Base):
+class Document(Checked, Numbered):
     """A document as the source gave it."""
 
     __tablename__ = "document"
     __table_args__ = (UniqueConstraint("tenant", "document_id"),)
 
-    id: Mapped[RowKey]
     tenant: Mapped[str]
     document_id: Mapped[str]
     title: Mapped[str]
@@ -145,13 +143,12 @@ class Document(Checked, Base):
     """ISO 8601 in UTC."""
 
 
-class Note(Checked, Base):
+class Note(Checked, Numbered):
     """A paragraph-sized piece of a document."""
 
     __tablename__ = "note"
     __table_args__ = (UniqueConstraint("tenant", "note_id"),)
 
-    id: Mapped[RowKey]
     document: Mapped[int] = mapped_column(row_of("document"), index=True)
     tenant: Mapped[str]
     note_id: Mapped[str]
@@ -182,13 +179,12 @@ class NoteVector(Checked, Base):
     """uint8, shape (n, CODE_BYTES) of theworld.stores.token_codes."""
 
 
-class Entity(Checked, Base):
+class Entity(Checked, Numbered):
     """Something that notes name, known by its key."""
 
     __tablename__ = "entity"
     __table_args__ = (UniqueConstraint("tenant", "key"),)
 
-    id: Mapped[RowKey]
     tenant: Mapped[str]
     key: Mapped[str]
     label: Mapped[str]
@@ -206,12 +202,11 @@ class Alias(Checked, Base):
     name: Mapped[str]
 
 
-class Mention(Checked, Base):
+class Mention(Checked, Numbered):
     """A typed mention of an entity in a note."""
 
     __tablename__ = "mention"
 
-    id: Mapped[RowKey]
     note: Mapped[int] = mapped_column(row_of("note"), index=True)
     entity: Mapped[int] = mapped_column(row_of("entity"), index=True)
     start_offset: Mapped[int]
@@ -221,13 +216,12 @@ class Mention(Checked, Base):
     titled: Mapped[bool]
 
 
-class GraphNode(Checked, Base):
+class GraphNode(Checked, Numbered):
     """A node of the ontology graph."""
 
     __tablename__ = "graph_node"
     __table_args__ = (UniqueConstraint("tenant", "kind", "key"),)
 
-    id: Mapped[RowKey]
     tenant: Mapped[str]
     kind: Mapped[str]
     key: Mapped[str]
@@ -236,13 +230,12 @@ class GraphNode(Checked, Base):
     document: Mapped[int | None] = mapped_column(row_of("document"), index=True)
 
 
-class GraphEdge(Checked, Base):
+class GraphEdge(Checked, Numbered):
     """An edge of the ontology graph; `parts` keeps what its weight was mixed from."""
 
     __tablename__ = "graph_edge"
     __table_args__ = (UniqueConstraint("source", "target", "kind"),)
 
-    id: Mapped[RowKey]
     source: Mapped[int] = mapped_column(row_of("graph_node"))
     target: Mapped[int] = mapped_column(row_of("graph_node"), index=True)
     kind: Mapped[str]

@@ -84,12 +84,8 @@ def ledger_exists(settings: Settings) -> bool:
 def require_ledger(settings: Settings) -> None:
     """Raise StoreError when the store has no ledger."""
     if not ledger_exists(settings):
-        where = settings.ledger.url or str(settings.store)
-        raise StoreError(
-            "there is no store here.",
-            where=where,
-            remedy=f"Make one: `theworld ingest PATH --store {settings.store}`.",
-        )
+        remedy = f"Make one: `theworld ingest PATH --store {settings.store}`."
+        raise StoreError("there is no store here.", where=settings.ledger.url or str(settings.store), remedy=remedy)
 
 
 def has_tables(connection: Connection) -> bool:
@@ -128,11 +124,9 @@ def check_version(database: Database) -> None:
     """Raise StoreVersionError when this program cannot work with the ledger's tables."""
     version = read_version(database)
     if version != SCHEMA_VERSION:
-        raise StoreVersionError(
-            f"the store has schema version {version}, this program knows {SCHEMA_VERSION}.",
-            where=database.where,
-            remedy=MIGRATE if is_older(version) else _OTHER_PROGRAM,
-        )
+        what = f"the store has schema version {version}, this program knows {SCHEMA_VERSION}."
+        remedy = MIGRATE if is_older(version) else _OTHER_PROGRAM
+        raise StoreVersionError(what, where=database.where, remedy=remedy)
 
 
 def migrate_tables(database: Database) -> list[int]:

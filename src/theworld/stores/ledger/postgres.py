@@ -29,7 +29,7 @@ from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.extras import install_command
 from theworld.settings import LedgerSettings
-from theworld.stores.engine_access import CircuitBreaker
+from theworld.stores.engine_access import CA_FILE, CircuitBreaker
 from theworld.stores.ledger.database import Database
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ class PostgresDatabase(Database):
         try:
             import psycopg
         except ImportError as error:
-            raise SettingsError(
+            what, remedy = (
                 "a ledger on PostgreSQL needs the package psycopg",
-                where="ledger.url",
-                remedy=f"Install it: {install_command('postgres')}",
-            ) from error
+                f"Install it: {install_command('postgres')}",
+            )
+            raise SettingsError(what, where="ledger.url", remedy=remedy) from error
         self.namespace: str | None = settings.namespace
         self.where, self._writable = address(settings), writable
         self._settings, self._parameters = settings, connection_parameters(settings)
@@ -292,11 +292,7 @@ def _encryption(settings: LedgerSettings, host: str) -> dict[str, str]:
         return {"sslmode": "require"}
     file = settings.ca_file.expanduser() if settings.ca_file is not None else None
     if file is not None and not file.is_file():
-        raise SettingsError(
-            f"there is no file {file}.",
-            where="servers.ca_file",
-            remedy="It is a PEM file with the certificate of the authority that signed the server's.",
-        )
+        raise SettingsError(f"there is no file {file}.", where="servers.ca_file", remedy=CA_FILE)
     if file is None:  # psycopg brings its own OpenSSL, which knows none of the authorities that this machine trusts
         import certifi
 

@@ -109,20 +109,13 @@ def read_changes(connection: Connection, after: int, upto: int, limit: int, part
             found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id))
             continue
         vectors, codes = embedded.get(row.id, ({}, {}))
-        text = (
-            {"text": row.text, "section": tuple(row.section), "kind": row.kind, "lead": row.lead} if parts.text else {}
-        )
+        told: dict[str, Any] = {"text": ""}
+        if parts.text:
+            told = {"text": row.text, "section": tuple(row.section), "kind": row.kind, "lead": row.lead}
         note = NoteRecord(
-            id=row.note_id,
-            ordinal=row.ordinal,
-            start=row.start_offset,
-            end=row.end_offset,
-            language=row.language,
-            mentions=tuple(mentions.get(row.id, ())),
-            vectors=vectors,
-            codes=codes,
-            **{"text": "", **text},
-        )
+            id=row.note_id, ordinal=row.ordinal, start=row.start_offset, end=row.end_offset, language=row.language,
+            mentions=tuple(mentions.get(row.id, ())), vectors=vectors, codes=codes, **told,
+        )  # fmt: skip
         known = row.title, tuple(row.aliases), row.properties
         found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id, *known, note))
     return found

@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from theworld.stores.ledger.models import Base, Long, RowKey, row_of
+from theworld.stores.ledger.models import Long, Numbered, row_of
 
 
-class RequestLog(Base):
+class RequestLog(Numbered):
     """One request that the service answered, or one run of strategy B beside it."""
 
     __tablename__ = "retrieval_request_log"
@@ -23,7 +23,6 @@ class RequestLog(Base):
         Index("ix_request_log_created", "created_ms"),
     )
 
-    id: Mapped[RowKey]
     tenant: Mapped[str]
     request_id: Mapped[str]
     trace_id: Mapped[str]
@@ -57,12 +56,11 @@ class RequestLog(Base):
     """What the run left in the state, lists of other tables left out."""
 
 
-class RetrievalCandidate(Base):
+class RetrievalCandidate(Numbered):
     """Where one channel put one note."""
 
     __tablename__ = "retrieval_candidate"
 
-    id: Mapped[RowKey]
     request: Mapped[int] = mapped_column(row_of("retrieval_request_log"), index=True)
     source: Mapped[str]
     """The channel: sparse, dense, graph."""
@@ -71,12 +69,11 @@ class RetrievalCandidate(Base):
     score: Mapped[float]
 
 
-class RerankScore(Base):
+class RerankScore(Numbered):
     """One candidate of the final list: what fusion gave it, and the reranker."""
 
     __tablename__ = "rerank_score"
 
-    id: Mapped[RowKey]
     request: Mapped[int] = mapped_column(row_of("retrieval_request_log"), index=True)
     position: Mapped[int]
     """Place in the final list, from 1."""
@@ -96,12 +93,11 @@ class RerankScore(Base):
     """Name and version of the reranker, empty when none ran."""
 
 
-class RouterDecisionLog(Base):
+class RouterDecisionLog(Numbered):
     """What the router decided, and why."""
 
     __tablename__ = "router_decision_log"
 
-    id: Mapped[RowKey]
     request: Mapped[int] = mapped_column(row_of("retrieval_request_log"), index=True, unique=True)
     strategy: Mapped[str]
     """Name and version of the routing strategy."""
@@ -113,13 +109,12 @@ class RouterDecisionLog(Base):
     """The whole decision, so that fields to come are kept too."""
 
 
-class Feedback(Base):
+class Feedback(Numbered):
     """What a user said of one answer."""
 
     __tablename__ = "feedback"
     __table_args__ = (Index("ix_feedback_request", "tenant", "request_id"),)
 
-    id: Mapped[RowKey]
     tenant: Mapped[str]
     request_id: Mapped[str]
     verdict: Mapped[str]
@@ -130,13 +125,12 @@ class Feedback(Base):
     created_ms: Mapped[Long]
 
 
-class EvalDataset(Base):
+class EvalDataset(Numbered):
     """A question set over a tenant's documents."""
 
     __tablename__ = "eval_dataset"
     __table_args__ = (UniqueConstraint("tenant", "dataset_id"),)
 
-    id: Mapped[RowKey]
     tenant: Mapped[str]
     dataset_id: Mapped[str]
     name: Mapped[str]
@@ -145,13 +139,12 @@ class EvalDataset(Base):
     created_ms: Mapped[Long]
 
 
-class EvalQuery(Base):
+class EvalQuery(Numbered):
     """One question of a set."""
 
     __tablename__ = "eval_query"
     __table_args__ = (UniqueConstraint("dataset", "position"),)
 
-    id: Mapped[RowKey]
     dataset: Mapped[int] = mapped_column(row_of("eval_dataset"))
     position: Mapped[int]
     query_id: Mapped[str]
@@ -162,13 +155,12 @@ class EvalQuery(Base):
     provenance: Mapped[dict[str, Any]]
 
 
-class EvalJob(Base):
+class EvalJob(Numbered):
     """One evaluation, asked for, under way or done."""
 
     __tablename__ = "eval_job"
     __table_args__ = (UniqueConstraint("tenant", "job_id"), Index("ix_eval_job_status", "status", "created_ms"))
 
-    id: Mapped[RowKey]
     tenant: Mapped[str]
     job_id: Mapped[str]
     dataset: Mapped[int] = mapped_column(row_of("eval_dataset"), index=True)
@@ -187,37 +179,34 @@ class EvalJob(Base):
     finished_ms: Mapped[Long | None]
 
 
-class EvalAnswer(Base):
+class EvalAnswer(Numbered):
     """What one strategy gave for one question: written as it comes, so that a job goes on where it was cut short."""
 
     __tablename__ = "eval_answer"
     __table_args__ = (UniqueConstraint("job", "arm", "position"),)
 
-    id: Mapped[RowKey]
     job: Mapped[int] = mapped_column(row_of("eval_job"))
     arm: Mapped[str]
     position: Mapped[int]
     outcome: Mapped[dict[str, Any]]
 
 
-class EvalResult(Base):
+class EvalResult(Numbered):
     """The metrics of one strategy in one job."""
 
     __tablename__ = "eval_result"
     __table_args__ = (UniqueConstraint("job", "arm"),)
 
-    id: Mapped[RowKey]
     job: Mapped[int] = mapped_column(row_of("eval_job"))
     arm: Mapped[str]
     metric_json: Mapped[dict[str, Any]]
 
 
-class ApiKey(Base):
+class ApiKey(Numbered):
     """A key that callers show; only its hash is kept."""
 
     __tablename__ = "api_key"
 
-    id: Mapped[RowKey]
     key_id: Mapped[str] = mapped_column(unique=True)
     name: Mapped[str]
     hash: Mapped[str]

@@ -5,9 +5,10 @@ or would break a projection, is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import get_args
 
 import numpy as np
@@ -35,72 +36,49 @@ def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str
     """Raise StoreError for ids, texts or vectors that cannot be kept; `dimensions` are those of the known spaces."""
     known = {space: dimension for space, dimension in dimensions.items() if dimension is not None}
     for document in documents:
-        where = f"document {document.id!r}"
-        _check_name(document.id, "document id", where)
-        _check_name(document.tenant, "tenant", where)
-        _check_text((document.title, document.text, document.source, *document.aliases), where)
-        _check_text(filter_terms(document.metadata, document.id), where)
+        refused = partial(StoreError, where=f"document {document.id!r}")
+        names = {"document id": document.id, "tenant": document.tenant}
+        terms = filter_terms(document.metadata, document.id)
+        _check_texts(names, (document.title, document.text, document.source, *document.aliases, *terms), refused)
         for key, value in document.metadata.items():
             many = value if isinstance(value, list | tuple | set) else [value]
             if any(isinstance(one, float) and not math.isfinite(one) for one in many):
-                raise StoreError(
-                    f"its metadata has a number at {key!r} that is not finite, which databases cannot keep.",
-                    where=where,
-                    remedy="Leave it out, or give it as text.",
-                )
+                what = f"its metadata has a number at {key!r} that is not finite, which databases cannot keep."
+                raise refused(what, remedy="Leave it out, or give it as text.")
         ids = [note.id for note in document.notes]
         if len(set(ids)) != len(ids):
-            raise StoreError("two of its notes have the same id.", where=where, remedy="Number the notes from 0.")
+            raise refused("two of its notes have the same id.", remedy="Number the notes from 0.")
         for note in document.notes:
             _check_note(note, known)
 
 
 def _check_note(note: NoteRecord, known: dict[str, int]) -> None:
-    where = f"note {note.id!r}"
-    _check_name(note.id, "note id", where)
+    refused, surfaces = partial(StoreError, where=f"note {note.id!r}"), (mention.surface for mention in note.mentions)
+    _check_texts({"note id": note.id}, (note.text, note.lead, *note.section, *surfaces), refused)
     if note.kind not in _KINDS:
-        raise StoreError(
-            f"its kind {note.kind!r} is none of a note's kinds.",
-            where=where,
-            remedy=f"Give it one of {', '.join(_KINDS)}.",
-        )
-    _check_text([note.text, note.lead, *note.section, *(mention.surface for mention in note.mentions)], where)
+        what = f"its kind {note.kind!r} is none of a note's kinds."
+        raise refused(what, remedy=f"Give it one of {', '.join(_KINDS)}.")
     for space, embedded in note.vectors.items():
         vector, tokens, dimension = embedded.vector, embedded.tokens, known.setdefault(space, embedded.vector.size)
         if vector.ndim != 1 or vector.size != dimension or vector.size == 0 or not np.isfinite(vector).all():
-            raise StoreError(
-                f"the vector of space {space!r} must be {dimension} finite numbers, not shape {vector.shape}.",
-                where=where,
-                remedy="Give a changed model another space name.",
-            )
+            what = f"the vector of space {space!r} must be {dimension} finite numbers, not shape {vector.shape}."
+            raise refused(what, remedy="Give a changed model another space name.")
         if tokens is None:
             continue
         if tokens.vectors.shape != (len(tokens.ids), dimension):
-            raise StoreError(
-                f"token vectors of space {space!r} must have shape ({len(tokens.ids)}, {dimension}), "
-                f"not {tokens.vectors.shape}.",
-                where=where,
-            )
+            wanted = f"token vectors of space {space!r} must have shape ({len(tokens.ids)}, {dimension})"
+            raise refused(f"{wanted}, not {tokens.vectors.shape}.")
         if tokens.ids.size and not 0 <= int(tokens.ids.min()) <= int(tokens.ids.max()) < _VOCABULARY:
-            raise StoreError(
-                f"a token of space {space!r} has a vocabulary id outside 0-{_VOCABULARY - 1}.", where=where
-            )
+            raise refused(f"a token of space {space!r} has a vocabulary id outside 0-{_VOCABULARY - 1}.")
 
 
-def _check_name(name: str, what: str, where: str) -> None:
-    if not name or SEPARATOR in name:
-        raise StoreError(f"the {what} {name!r} is empty or has a control character.", where=where)
-    _check_text((name,), where)
-
-
-def _check_text(texts: Iterable[str], where: str) -> None:
-    for text in texts:
-        if not is_storable(text):
-            raise StoreError(
-                "a text has NUL characters or lone surrogates, which databases cannot keep.",
-                where=where,
-                remedy="Decode the source with its right encoding, or drop these characters.",
-            )
+def _check_texts(names: Mapping[str, str], texts: Iterable[str], refused: Callable[..., StoreError]) -> None:
+    for what, name in names.items():
+        if not name or SEPARATOR in name:
+            raise refused(f"the {what} {name!r} is empty or has a control character.")
+    if not all(map(is_storable, (*names.values(), *texts))):
+        what = "a text has NUL characters or lone surrogates, which databases cannot keep."
+        raise refused(what, remedy="Decode the source with its right encoding, or drop these characters.")
 
 
 def put_documents(connection: Connection, tenant: str, documents: Iterable[DocumentRecord]) -> int:
@@ -115,11 +93,8 @@ def put_documents(connection: Connection, tenant: str, documents: Iterable[Docum
     taken = _note_rows(connection, tenant, ids)
     if taken or len(set(ids)) != len(ids):
         name = next(iter(taken), None) or next(id_ for id_ in ids if ids.count(id_) > 1)
-        raise StoreError(
-            "the note id belongs to another document already.",
-            where=f"note {name!r}",
-            remedy="Note ids are `{document id}#{ordinal}`.",
-        )
+        what, remedy = "the note id belongs to another document already.", "Note ids are `{document id}#{ordinal}`."
+        raise StoreError(what, where=f"note {name!r}", remedy=remedy)
     _insert_documents(connection, tenant, changed)
     _remove_orphans(connection, entities)
     put = [(note.id, document.id) for document in changed for note in document.notes]
@@ -217,20 +192,14 @@ def _insert_documents(connection: Connection, tenant: str, documents: Sequence[D
             vectors.append({"note": row, "space": space, **vector, "token_ids": ids, "token_codes": codes})
     insert_rows(connection, NoteVector, vectors)
     entities = _insert_mentions(connection, tenant, {row: note.mentions for row, note in notes.items()}, documents)
-    names = [
-        {"document": row, "entity": entities[key], "name": name}
-        for row, document in numbered
-        for key, name in _document_names(document).items()
-    ]
-    insert_rows(connection, Alias, names)
+    names = ((row, key, name) for row, document in numbered for key, name in _document_names(document).items())
+    insert_rows(connection, Alias, [{"document": row, "entity": entities[k], "name": name} for row, k, name in names])
 
 
 def _insert_mentions(
-    connection: Connection,
-    tenant: str,
-    mentions: Mapping[int, Sequence[Mention]],
+    connection: Connection, tenant: str, mentions: Mapping[int, Sequence[Mention]],
     documents: Sequence[DocumentRecord] = (),
-) -> dict[str, int]:
+) -> dict[str, int]:  # fmt: skip
     """Insert mentions by note row, and the entities that they and the documents name; return those by key.
 
     A mention whose surface identifies nothing, or is too long to be a name, is left out.
@@ -290,20 +259,14 @@ def _put_entities(connection: Connection, tenant: str, named: Mapping[str, _Name
     query = select(Entity.id, Entity.key, Entity.label, Entity.type, Entity.qid).where(Entity.tenant == tenant)
     for row in found_in(connection, query, Entity.key, list(named)):
         ids[row.key], new = row.id, named[row.key]
-        old = {"label": row.label, "type": row.type, "qid": row.qid}
-        better = {
-            "label": new.label if new.title else row.label,
-            "type": new.type if row.type == "other" else row.type,
-            "qid": row.qid or new.qid,
-        }
-        if better != old:
+        label, kind = new.label if new.title else row.label, new.type if row.type == "other" else row.type
+        better = {"label": label, "type": kind, "qid": row.qid or new.qid}
+        if tuple(better.values()) != (row.label, row.type, row.qid):
             better["checksum"] = row_sum(Entity.__table__, {"tenant": tenant, "key": row.key, **better})
             connection.execute(update(Entity).where(Entity.id == row.id).values(**better))
     new_keys = [key for key in named if key not in ids]
-    rows = [
-        {"tenant": tenant, "key": key, "label": named[key].label, "type": named[key].type, "qid": named[key].qid}
-        for key in new_keys
-    ]
+    same = ("label", "type", "qid")
+    rows = [{"tenant": tenant, "key": key, **{n: getattr(named[key], n) for n in same}} for key in new_keys]
     return ids | dict(zip(new_keys, insert_numbered(connection, Entity, rows), strict=True))
 
 

@@ -15,11 +15,12 @@ from typing import Any
 
 import tantivy
 from tantivy import Occur, Query
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from theworld.errors import StoreError
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.engine_access import sendable_terms
-from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
+from theworld.stores.files import DELETE, Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 from theworld.stores.protocols import Hit, NoteChange, best_hits
 from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words, wanted_terms
 
@@ -36,6 +37,7 @@ _DEPTH, _KEPT = 100, 8
 """Hits that are found at least (a search for fewer gets the first of them), and questions whose hits are kept."""
 _EVERY = "\x1f"
 """A tenant that every note has besides its own: its document frequency counts replaced notes too."""
+_Hits = SingleFlightCache[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]
 
 
 def _schema() -> tantivy.Schema:
@@ -68,7 +70,7 @@ class TantivySparse:
         self._sums: Sums = {}
         self.applied = 0
         """Sequence number of the last change applied durably."""
-        self._kept = _new_hits()
+        self._kept = _Hits(_KEPT)
         self._lock = threading.RLock()
         self.outdated = ""
         """What is wrong when the folder holds another format, which a reader cannot build anew."""
@@ -108,7 +110,7 @@ class TantivySparse:
             if usable:
                 return
             self._index, self._name, self.applied = None, "", 0
-            self._kept = _new_hits()
+            self._kept = _Hits(_KEPT)
             if self._writable:
                 self._replace([], 0)
 
@@ -125,17 +127,14 @@ class TantivySparse:
             self._let_go_of_place()
             check_sums(folder, _of_segments(folder, sums), whole=False)
             self._place = ReadablePlace(folder)
-            self._index = _manual(tantivy.Index.open(str(self._place.path())))
+            self._index = tantivy.Index.open(str(self._place.path()))
+            self._index.config_reader("manual")
         self._place.reload(self._index)
-        self._name, self.applied, self._sums, self._kept = folder.name, int(state["applied"]), sums, _new_hits()
+        self._name, self.applied, self._sums, self._kept = folder.name, int(state["applied"]), sums, _Hits(_KEPT)
         return True
 
     def _broken(self, error: BaseException) -> StoreError:
-        return StoreError(
-            f"the sparse index is damaged: {error}.",
-            where=str(self._folder),
-            remedy="Delete this folder: it is built again from the ledger when the store is next opened.",
-        )
+        return StoreError(f"the sparse index is damaged: {error}.", where=str(self._folder), remedy=DELETE)
 
     def _remember(self, sequence: int) -> None:
         folder = self._folder / self._name
@@ -159,7 +158,7 @@ class TantivySparse:
             self._remember(upto)
             if latest:
                 index.reload()
-                self._kept = _new_hits()
+                self._kept = _Hits(_KEPT)
 
     def _open_writer(self) -> tuple[tantivy.Index, tantivy.IndexWriter]:
         self._check_writable()
@@ -182,7 +181,8 @@ class TantivySparse:
     def _replace(self, changes: Iterable[NoteChange], upto: int) -> None:
         name = f"index-{secrets.token_hex(6)}"
         (self._folder / name).mkdir(parents=True)
-        index = _manual(tantivy.Index(self._schema, str(self._folder / name)))
+        index = tantivy.Index(self._schema, str(self._folder / name))
+        index.config_reader("manual")  # it sees a commit when told to
         writer = index.writer(_HEAP_BYTES, 1)
         _write(writer, changes)
         index.reload()
@@ -190,7 +190,7 @@ class TantivySparse:
         self._let_go_of_place()
         self._index, self._writer, self._name = index, writer, name
         self._place = ReadablePlace(self._folder / name)
-        self._kept, self.outdated = _new_hits(), ""
+        self._kept, self.outdated = _Hits(_KEPT), ""
         self._remember(upto)
         self._remove_unused()
 
@@ -278,7 +278,7 @@ class TantivySparse:
                     self._remember(self.applied)
             self._index = None
             self._let_go_of_place()
-            self._kept = _new_hits()
+            self._kept = _Hits(_KEPT)
 
 
 class ReadablePlace:
@@ -347,25 +347,11 @@ def _of_segments(folder: Path, sums: Sums) -> Sums:
     return {name: found for name, found in sums.items() if name.partition(".")[0] in used}
 
 
-def _sums_in(folder: Path, known: Sums, tries: int = _TRIES) -> Sums:
+@retry(retry=retry_if_exception_type(FileNotFoundError), stop=stop_after_attempt(_TRIES), reraise=True)
+def _sums_in(folder: Path, known: Sums) -> Sums:
     """Return the sums of the files of segments in use; tantivy may merge segments away meanwhile, then look again."""
-    try:
-        names = _of_segments(folder, {file.name: () for file in sorted(folder.iterdir())})
-        return sums_of((folder / name for name in names), known)
-    except FileNotFoundError:
-        if tries == 1:
-            raise
-        return _sums_in(folder, known, tries - 1)
-
-
-def _new_hits() -> SingleFlightCache[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]:
-    return SingleFlightCache(_KEPT)
-
-
-def _manual(index: tantivy.Index) -> tantivy.Index:
-    """Return the index with a reader that sees a commit when told to."""
-    index.config_reader("manual")
-    return index
+    names = _of_segments(folder, {file.name: () for file in sorted(folder.iterdir())})
+    return sums_of((folder / name for name in names), known)
 
 
 def _write(writer: tantivy.IndexWriter, changes: Iterable[NoteChange]) -> None:

@@ -93,7 +93,7 @@ class OpenSearchSparse(RemoteProjection):
     def _create(self) -> str:
         """Create an index; it is written to by an alias, because a late request to an index that is gone makes one."""
         name = f"{self._alias}-{secrets.token_hex(6)}"
-        body = index_body(self._settings) | {"aliases": {_writing(name): {"is_write_index": True}}}
+        body = index_body(self._settings) | {"aliases": {f"{name}-w": {"is_write_index": True}}}
         self._client.indices.create(index=name, body=body, params=self._patient)
         return name
 
@@ -120,7 +120,7 @@ class OpenSearchSparse(RemoteProjection):
     def _bulk(self, index: str, changes: list[NoteChange]) -> None:
         lines = [line for change in changes for line in actions(change)]
         options = {"require_alias": "true", **self._patient}
-        answered = self._client.bulk(body=lines, index=_writing(index), params=options)["items"]
+        answered = self._client.bulk(body=lines, index=f"{index}-w", params=options)["items"]
         if len(answered) != len(changes):
             raise ValueError(f"{len(answered)} results for {len(changes)} changes")
         failed = [(change, error) for change, item in zip(changes, answered, strict=True) if (error := _error(item))]
@@ -139,7 +139,7 @@ class OpenSearchSparse(RemoteProjection):
         options = {"version": upto, "version_type": "external_gte", **self._patient}
         try:
             body = {"applied": upto, "format": FORMAT}
-            if "result" not in self._client.index(index=_writing(index), id=STATE, body=body, params=options):
+            if "result" not in self._client.index(index=f"{index}-w", id=STATE, body=body, params=options):
                 raise ValueError("no result of writing the state")
         except ConflictError as error:
             raise StoreError(
@@ -221,16 +221,9 @@ class OpenSearchSparse(RemoteProjection):
 
     def _rarest(self, words: Counter[str]) -> Counter[str]:
         """Return the words that the index knows; of very many, the rarest."""
-        body = {
-            "doc": {"body": " ".join(words)},
-            "fields": ["body"],
-            "term_statistics": True,
-            "positions": False,
-            "offsets": False,
-        }
-        known = self._client.termvectors(index=self._alias, body=body)["term_vectors"].get("body", {"terms": {}})[
-            "terms"
-        ]
+        wanted = {"fields": ["body"], "term_statistics": True, "positions": False, "offsets": False}
+        found = self._client.termvectors(index=self._alias, body={"doc": {"body": " ".join(words)}, **wanted})
+        known = found["term_vectors"].get("body", {"terms": {}})["terms"]
         frequency = {word: int(facts["doc_freq"]) for word, facts in known.items() if facts.get("doc_freq")}
         kept = sorted(frequency, key=lambda word: (frequency[word], word))[:MOST_CLAUSES]
         return Counter({word: words[word] for word in kept})
@@ -245,10 +238,6 @@ _IF_THERE: dict[str, Any] = {"ignore": 404}
 _NOTES: dict[str, Any] = {"exists": {"field": "tenant"}}
 """The one document that is no note, the state, has no tenant."""
 _ONLY_IDS: dict[str, Any] = {"_source": False, "docvalue_fields": ["note"], "track_total_hits": False}
-
-
-def _writing(index: str) -> str:
-    return f"{index}-w"
 
 
 def _hits(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -20,6 +20,7 @@ from opensearchpy.exceptions import (
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
 from theworld.stores.engine_access import (
+    NOT_UNDERSTOOD,
     identifier,
     index_term,
     misunderstood,
@@ -64,25 +65,14 @@ def clear_errors(where: str) -> Iterator[None]:
     except ConnectionError as error:
         raise EngineUnavailableError(f"OpenSearch cannot be reached: {shortened(error.error)}.", where=where) from error
     except (AuthenticationException, AuthorizationException) as error:
-        raise StoreError(
-            f"OpenSearch refuses the user: {_reason(error)}.",
-            where=where,
-            remedy="Check sparse.username and sparse.password, and the user's rights (docs/engines.md).",
-        ) from error
+        remedy = "Check sparse.username and sparse.password, and the user's rights (docs/engines.md)."
+        raise StoreError(f"OpenSearch refuses the user: {_reason(error)}.", where=where, remedy=remedy) from error
     except TransportError as error:
         if error.status_code in _BUSY:
             what = f"OpenSearch is not able to answer: {_reason(error)}."
             raise EngineUnavailableError(what, where=where) from error
         raise StoreError(f"OpenSearch refused: {_reason(error)}.", where=where) from error
-    except (
-        OpenSearchException,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        RecursionError,
-        StopIteration,
-    ) as error:
+    except (OpenSearchException, *NOT_UNDERSTOOD, RecursionError, StopIteration) as error:
         raise misunderstood("OpenSearch", error, where) from error
 
 
@@ -138,11 +128,8 @@ def actions(change: NoteChange) -> list[dict[str, Any]]:
     The sequence number is the document's version: a request that the server finishes late, after a newer one, is
     refused by it.
     """
-    meta = {
-        "_id": identifier(change.tenant, change.note_id),
-        "version": change.sequence,
-        "version_type": "external_gte",
-    }
+    version = {"version": change.sequence, "version_type": "external_gte"}
+    meta = {"_id": identifier(change.tenant, change.note_id), **version}
     if change.note is None:
         return [{"delete": meta}]
     note = {
