@@ -8,7 +8,15 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import QuestionCoverage, answer_text, compose_passages, probability_in, relevant, see_also, sureness_of
+from theworld.answers import (
+    QuestionCoverage,
+    answer_text,
+    compose_passages,
+    probability_in,
+    relevant,
+    see_also,
+    sureness_of,
+)
 from theworld.deadline import DeadlineExceededError, run_within
 from theworld.degrading import degrading
 from theworld.errors import ModelError, StoreError

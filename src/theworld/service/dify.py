@@ -54,9 +54,12 @@ class RetrievalRequest(Lenient):
     """A query of one knowledge."""
 
     model_config = examples(
-        {"knowledge_id": DEFAULT_TENANT, "query": "Who directed Metropolis?",
-         "retrieval_setting": {"top_k": 2, "score_threshold": 0.5}}
-    )  # fmt: skip
+        {
+            "knowledge_id": DEFAULT_TENANT,
+            "query": "Who directed Metropolis?",
+            "retrieval_setting": {"top_k": 2, "score_threshold": 0.5},
+        }
+    )
 
     knowledge_id: str = Field(max_length=128, description="The tenant")
     query: Question

@@ -69,9 +69,13 @@ class DocumentWriter:
         """The last writes of this process, the latest last."""
 
     def put(
-        self, documents: Sequence[tuple[SourceDocument, str]], *,
-        tenant: str, what: str = "", unread: Sequence[FailedSource] = (),
-    ) -> IngestReport:  # fmt: skip
+        self,
+        documents: Sequence[tuple[SourceDocument, str]],
+        *,
+        tenant: str,
+        what: str = "",
+        unread: Sequence[FailedSource] = (),
+    ) -> IngestReport:
         """Write documents, each with the source it names; they can be found when this returns."""
         report = self._with_store(
             lambda store: ingest_given(documents, store, self._models, self._settings, tenant=tenant)

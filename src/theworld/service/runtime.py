@@ -148,13 +148,21 @@ class Service:
             begun = time.perf_counter()
             run = run_graph(self.graph_b, asked.run.question, context, until=asked.until, choice=asked.choice)
             self.metrics.shadow.labels("ok" if run.error is None else "error").inc()
-            settings, code = self.resources_b.settings, 0 if run.error is None else 9000
+            settings = self.resources_b.settings
             beside = replace(
-                asked, request_id=uuid.uuid4().hex, run=run, settings=settings, settings_hash=settings_hash(settings),
-                model_version=self.resources_b.reranker.name, elapsed_ms=(time.perf_counter() - begun) * 1000,
-                arm=self.strategy_b.name, parent=asked.request_id, strategy=self.strategy_b.model_dump(mode="json"),
-                code=code, created=self.clock(),
-            )  # fmt: skip
+                asked,
+                request_id=uuid.uuid4().hex,
+                run=run,
+                settings=settings,
+                settings_hash=settings_hash(settings),
+                model_version=self.resources_b.reranker.name,
+                elapsed_ms=(time.perf_counter() - begun) * 1000,
+                arm=self.strategy_b.name,
+                parent=asked.request_id,
+                strategy=self.strategy_b.model_dump(mode="json"),
+                code=0 if run.error is None else 9000,
+                created=self.clock(),
+            )
             if self.writer is not None:
                 self.writer.put(beside)
         except Exception:
@@ -192,14 +200,23 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
         ledger = open_database(settings.store, settings.ledger_server, writable=True)
         journal = RequestJournal(ledger)
         resources = replace(resources, history=RememberedHistory(journal))
-        spans = RequestSpans(exporter_of(os.environ), text=chosen.trace_text, model=settings.model.name)
-        parts = DocumentWriter(settings, resources.models), JobLauncher(settings), spans
-        graph = build_graph(resources)
-        service = Service(resources, graph, ledger, *parts, strategy_b=strategy, bound_to=bound_to)
+        service = Service(
+            resources=resources,
+            graph=build_graph(resources),
+            ledger=ledger,
+            documents=DocumentWriter(settings, resources.models),
+            jobs=JobLauncher(settings),
+            spans=RequestSpans(exporter_of(os.environ), text=chosen.trace_text, model=settings.model.name),
+            strategy_b=strategy,
+            bound_to=bound_to,
+        )
         if chosen.log:
-            days, watch = chosen.retention_days, service.metrics.follow_log
-            busy: Callable[[], bool] = lambda: service.limiter.present > 0  # noqa: E731
-            service.writer = RequestWriter(journal, retention_days=days, busy=busy, watch=watch)
+            service.writer = RequestWriter(
+                journal,
+                retention_days=chosen.retention_days,
+                busy=lambda: service.limiter.present > 0,
+                watch=service.metrics.follow_log,
+            )
         stack.callback(service.close)
         if chosen.ab_share:
             log.info("strategy %s beside %s of the requests", json.dumps(strategy.model_dump()), chosen.ab_share)

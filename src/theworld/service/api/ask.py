@@ -95,12 +95,15 @@ async def reranked(current: RequestContext, body: RerankRequest, given: list[dic
     model_version = service.resources.reranker.name if outcome in {"complete", "partial"} else ""
     results = [
         RerankedText(
-            id=id_of(one, given), rank=one.rerank_rank, score=one.rerank_score or 0.0, relevance=one.final_score,
+            id=id_of(one, given),
+            rank=one.rerank_rank,
+            score=one.rerank_score or 0.0,
+            relevance=one.final_score,
             covered=one.covered,
         )
         for one in run.state["candidates"]
         if one.rerank_rank is not None
-    ]  # fmt: skip
+    ]
     return RerankData(**_replied(current, run), outcome=outcome, model_version=model_version, results=results)
 
 

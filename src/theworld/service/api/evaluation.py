@@ -72,12 +72,19 @@ class DatasetRequest(Body):
     """A question set (BEIR: queries and qrels), over documents that are in the tenant's knowledge; or one from logs."""
 
     model_config = examples(
-        {"name": "films", "queries": [
-            {"id": "q1", "text": "In which city was the director of Metropolis born?", "answers": ["Vienna"],
-             "grades": {"metropolis-film.md": 1, "fritz-lang.md": 1}}
-        ]},
+        {
+            "name": "films",
+            "queries": [
+                {
+                    "id": "q1",
+                    "text": "In which city was the director of Metropolis born?",
+                    "answers": ["Vienna"],
+                    "grades": {"metropolis-film.md": 1, "fritz-lang.md": 1},
+                }
+            ],
+        },
         {"name": "last month", "from_logs": {"hours": 720, "size": 200}},
-    )  # fmt: skip
+    )
 
     name: str = Field(min_length=1, max_length=200, description="Its name")
     queries: list[GivenQuery] = Field(default_factory=list, max_length=100_000, description="Its questions")
@@ -142,9 +149,12 @@ class JobRequest(Body):
     """An evaluation of one strategy, or of two against each other."""
 
     model_config = examples(
-        {"dataset_id": "0123456789abcdef0123456789abcdef",
-         "strategies": [{"name": "A"}, {"name": "B", "rerank": False}], "explain_failures": True}
-    )  # fmt: skip
+        {
+            "dataset_id": "0123456789abcdef0123456789abcdef",
+            "strategies": [{"name": "A"}, {"name": "B", "rerank": False}],
+            "explain_failures": True,
+        }
+    )
 
     dataset_id: str = Field(min_length=1, max_length=64, description="The set")
     strategies: Annotated[list[Strategy], Field(min_length=1, max_length=2)] = Field(

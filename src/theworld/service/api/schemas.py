@@ -206,11 +206,15 @@ class RerankRequest(Body):
     """Order texts, or notes of the store, by how well they answer a query together."""
 
     model_config = examples(
-        {"query": "Who directed Metropolis?", "documents": [
-            {"id": "a", "text": "Metropolis is a film directed by Fritz Lang."},
-            {"id": "b", "text": "The Danube flows through Vienna."},
-        ], "top_k": 2}
-    )  # fmt: skip
+        {
+            "query": "Who directed Metropolis?",
+            "documents": [
+                {"id": "a", "text": "Metropolis is a film directed by Fritz Lang."},
+                {"id": "b", "text": "The Danube flows through Vienna."},
+            ],
+            "top_k": 2,
+        }
+    )
 
     query: Question
     documents: list[GivenText] = Field(default_factory=list, max_length=MOST_CANDIDATES, description="Texts to rank")

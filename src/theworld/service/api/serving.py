@@ -72,9 +72,15 @@ class RequestContext:
     """One request: its ids, its clock, and whether somebody still waits for it."""
 
     def __init__(
-        self, request: Request | None, caller: Caller, endpoint: str, until: Until, *,
-        service: Service | None = None, on_record: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        request: Request | None,
+        caller: Caller,
+        endpoint: str,
+        until: Until,
+        *,
+        service: Service | None = None,
+        on_record: bool = True,
+    ) -> None:
         """Take what a request brings; one that nobody can leave half-way (None) names its `service`.
 
         What is not to be on record is not counted either, and no strategy B runs beside it.
@@ -173,11 +179,22 @@ class RequestContext:
             problem = asked_too_soon(error, run.context.deadline_ms, usual) or error
         service, gone = self.service, isinstance(problem, CancelledRunError)
         asked = FinishedRequest(
-            self.caller.tenant, self.request_id, self.trace_id, self.endpoint, self.until, run, service.settings,
-            service.settings_hash, sequence, model_version=service.resources.reranker.name, elapsed_ms=self.elapsed_ms,
-            code=0 if problem is None or gone else int(as_api_error(problem).code), choice=choice, given=given,
+            tenant=self.caller.tenant,
+            request_id=self.request_id,
+            trace_id=self.trace_id,
+            endpoint=self.endpoint,
+            until=self.until,
+            run=run,
+            settings=service.settings,
+            settings_hash=service.settings_hash,
+            store_sequence=sequence,
+            model_version=service.resources.reranker.name,
+            elapsed_ms=self.elapsed_ms,
+            code=0 if problem is None or gone else int(as_api_error(problem).code),
+            choice=choice,
+            given=given,
             created=service.clock(),
-        )  # fmt: skip
+        )
         if self.on_record:
             service.finished(asked, outcome_of_run(run, self.endpoint, asked.elapsed_ms))
         if gone:

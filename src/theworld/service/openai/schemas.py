@@ -140,9 +140,12 @@ class RankRequest(Lenient):
     """Texts to be ranked by a query, as Cohere and Jina have it."""
 
     model_config = examples(
-        {"query": "Who directed Metropolis?",
-         "documents": ["The Danube is a river.", "Fritz Lang directed Metropolis."], "top_n": 1}
-    )  # fmt: skip
+        {
+            "query": "Who directed Metropolis?",
+            "documents": ["The Danube is a river.", "Fritz Lang directed Metropolis."],
+            "top_n": 1,
+        }
+    )
 
     model: Name = Field(default="theworld", description="`theworld`, or the name of the reranker")
     query: Text = Field(description="The query")

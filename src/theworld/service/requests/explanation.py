@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -107,44 +106,59 @@ def explain(record: RequestRecord, feedback: Sequence[Mapping[str, Any]] = (), a
     decision = record.route["decision"] if record.route is not None else None
     planned, facts = (decision or {}).get("channels", {}), outcome.get("channels") or {}
     weights, terms, logged = logged_weights(record), terms_by_note(record), outcome["fusion"]
-    channels = {
-        name: {
-            "weight": weights.get(name, 1.0),
-            "asked": planned.get(name, {}).get("top_k"),
-            "elapsed_ms": facts.get(name, {}).get("elapsed_ms"),
-            "note": facts.get(name, {}).get("note", ""),
-            "hits": [{"rank": rank, "note_id": note, "score": score} for rank, (note, score) in enumerate(hits, 1)],
-        }
-        for name, hits in sorted(logged_rankings(record).items())
-    }
-    method, notes = str(logged["settings"]["method"]), []
-    for rank, note in enumerate(fused_again(record), start=1):
-        told = {"rank": rank, "note_id": note.note_id, "score": note.score}
-        notes.append({**told, "terms": terms[note.note_id]})
-    fusion = {"method": method, **({"k": RRF_K} if method == "rrf" else {}), "depths": logged["depths"]}
-    fusion |= {"kept": int(logged["kept"]), "notes": notes}
-    judged = {"candidates": outcome.get("entity_candidates") or {}, "judgements": outcome.get("judgements") or []}
-    said = ("verdict", "answers", "documents", "comment", "created_ms")
+    method = str(logged["settings"]["method"])
     return Explanation(
         request={name: request[name] for name in _REQUEST} | dict(request["request"]),
-        route=decision, channels=channels, fusion=fusion, entities=judged, answer=outcome.get("result"),
-        rerank=_rerank(record), timings=_timings(request), arms=list(arms),
-        feedback=[{name: item[name] for name in said} for item in feedback],
+        reference=outcome.get("reference"),
+        route=decision,
+        channels={
+            name: {
+                "weight": weights.get(name, 1.0),
+                "asked": planned.get(name, {}).get("top_k"),
+                "elapsed_ms": facts.get(name, {}).get("elapsed_ms"),
+                "note": facts.get(name, {}).get("note", ""),
+                "hits": [{"rank": rank, "note_id": note, "score": score} for rank, (note, score) in enumerate(hits, 1)],
+            }
+            for name, hits in sorted(logged_rankings(record).items())
+        },
+        fusion={
+            "method": method,
+            **({"k": RRF_K} if method == "rrf" else {}),
+            "depths": logged["depths"],
+            "kept": int(logged["kept"]),
+            "notes": [
+                {"rank": rank, "note_id": note.note_id, "score": note.score, "terms": terms[note.note_id]}
+                for rank, note in enumerate(fused_again(record), start=1)
+            ],
+        },
+        rerank=_rerank(record),
+        paths=outcome.get("paths") or [],
+        entities={
+            "candidates": outcome.get("entity_candidates") or {},
+            "judgements": outcome.get("judgements") or [],
+        },
+        answer=outcome.get("result"),
+        clarification=outcome.get("clarification"),
+        timings=_timings(request),
+        degradations=outcome.get("degradations") or [],
+        feedback=[
+            {name: item[name] for name in ("verdict", "answers", "documents", "comment", "created_ms")}
+            for item in feedback
+        ],
+        arms=list(arms),
         other={name: value for name, value in outcome.items() if name not in _SECTIONS},
-        **{name: outcome.get(name) for name in ("reference", "clarification")},
-        **{name: outcome.get(name) or [] for name in ("paths", "degradations")},
-    )  # fmt: skip
+    )
 
 
 def _rerank(record: RequestRecord) -> dict[str, Any]:
+    versions = {row["model_version"] for row in record.ranking if row["model_version"]}
     results = []
     for row in record.ranking:
         kept = {name: value for name, value in row.items() if name not in {"id", "request", "model_version"}}
         fused = row["fused_rank"]
         results.append(kept | {"moved_up": fused - row["position"] if fused is not None else None})
-    version = min((row["model_version"] for row in record.ranking if row["model_version"]), default="")
     outcome = record.request["outcome"].get("rerank_outcome", "skipped")
-    return {"outcome": outcome, "model_version": version, "results": results}
+    return {"outcome": outcome, "model_version": min(versions, default=""), "results": results}
 
 
 def _timings(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,9 +168,15 @@ def _timings(request: Mapping[str, Any]) -> dict[str, Any]:
     beside = [stage["elapsed_ms"] for stage in stages if stage["stage"].startswith(_CHANNELS)]
     alone = [stage["elapsed_ms"] for stage in stages if not stage["stage"].startswith(_CHANNELS)]
     in_nodes = sum(alone) + max(beside, default=0.0)
-    graph, elapsed = outcome.get("graph_ms", 0.0), request["elapsed_ms"]
-    inside = {"stages": stages, "in_nodes_ms": in_nodes, "between_nodes_ms": graph - in_nodes, "graph_ms": graph}
-    return inside | {"around_graph_ms": elapsed - graph, "elapsed_ms": elapsed}
+    graph = outcome.get("graph_ms", 0.0)
+    return {
+        "stages": stages,
+        "in_nodes_ms": in_nodes,
+        "between_nodes_ms": graph - in_nodes,
+        "graph_ms": graph,
+        "around_graph_ms": request["elapsed_ms"] - graph,
+        "elapsed_ms": request["elapsed_ms"],
+    }
 
 
 SHOWN = 5
@@ -164,11 +184,11 @@ SHOWN = 5
 _LABEL = 40
 
 
-@dataclass(frozen=True, slots=True)
 class Speaker:
     """Says the texts of data/words.yaml in one language, filled in."""
 
-    _language: Language
+    def __init__(self, language: Language) -> None:
+        self._language = language
 
     def __call__(self, key: str, values: Mapping[str, Any] | None = None, **more: Any) -> str:
         """Return a text, filled from a mapping and from keywords; a time that is None counts as 0."""

@@ -176,18 +176,22 @@ def record_of(asked: FinishedRequest) -> RequestRecord:
         "kept": max(asked.settings.rerank.pool, top_k or retrieval.top_k),
         "top_k": top_k or retrieval.top_k,
     }
-    given = {
-        "input": plain(run.question.model_dump(mode="json", exclude={"messages"})),
-        "context": run.context.model_dump(mode="json"),
-        **{name: getattr(asked, name) for name in ("until", "choice", "given", "strategy")},
-    }
     request = {
         **{name: getattr(asked, name) for name in (*same, "store_sequence", "settings_hash")},
-        **{"created_ms": int(asked.created * 1000), "version": __version__, "digest": digests["all"], "request": given},
+        "created_ms": int(asked.created * 1000),
         "status": "cancelled" if isinstance(run.error, CancelledRunError) else wrong,
         "question": state.get("question") or run.question.question,
-        **{"query": state.get("query") or "", "language": state.get("language") or "en", "kind": kind_of(run)},
+        "query": state.get("query") or "",
+        "language": state.get("language") or "en",
+        "kind": kind_of(run),
         "confidence": float(result.confidence) if result is not None else 0.0,
+        "version": __version__,
+        "digest": digests["all"],
+        "request": {
+            "input": plain(run.question.model_dump(mode="json", exclude={"messages"})),
+            "context": run.context.model_dump(mode="json"),
+            **{name: getattr(asked, name) for name in ("until", "choice", "given", "strategy")},
+        },
         "outcome": {**facts, "graph_ms": run.elapsed_ms, "fusion": fusion, "digests": digests},
     }
     route = None

@@ -205,12 +205,16 @@ def rerank_given(resources: Resources, query: str, given: Sequence[dict[str, str
             notes = read_notes(ids, resources.store, stage=STAGE, context=context, noted=degraded, within=half)
         candidates = [
             Candidate(
-                note_id=f"{_GIVEN}{place}", document_id=item["id"], title=item.get("title", ""), text=item["text"],
-                end=len(item["text"]), language=detect_language(item["text"]),
+                note_id=f"{_GIVEN}{place}",
+                document_id=item["id"],
+                title=item.get("title", ""),
+                text=item["text"],
+                end=len(item["text"]),
+                language=detect_language(item["text"]),
             )
             for place, item in enumerate(given)
             if "note_id" not in item
-        ]  # fmt: skip
+        ]
         candidates += [candidate_of(note) for note in {note.id: note for note in notes}.values()]
         candidates = [c.model_copy(update={"fused_rank": rank}) for rank, c in enumerate(candidates, start=1)]
         top_k = context.top_k or resources.settings.retrieval.top_k

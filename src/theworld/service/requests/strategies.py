@@ -57,24 +57,30 @@ class Strategy(BaseModel):
         if not changes:
             return resources
         settings = resources.settings
-        olds = {name: getattr(settings, name) for name in changes}
         try:
-            sections = {n: type(o).model_validate(_merged(o.model_dump(), changes[n])) for n, o in olds.items()}
+            sections = {
+                name: type(getattr(settings, name)).model_validate(
+                    _merged(getattr(settings, name).model_dump(), change)
+                )
+                for name, change in changes.items()
+            }
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(["strategy", "settings", *(str(part) for part in first["loc"])])
             raise SettingsError(first["msg"], where=where, remedy="See the table of settings.") from error
         settings = settings.model_copy(update=sections)
         made = make_resources(settings, resources.store, resources.models, resources.knowledge)
-        same = {name: getattr(resources, name) for name in ("resolver", "judge", "ontology")}
-        return dataclasses.replace(made, **same)
+        return dataclasses.replace(
+            made, resolver=resources.resolver, judge=resources.judge, ontology=resources.ontology
+        )
 
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    inner = {
-        n: _merged(old[n], v) for n, v in new.items() if isinstance(v, Mapping) and isinstance(old.get(n), Mapping)
-    }
-    return {**old, **new, **inner}
+    merged = dict(old)
+    for name, value in new.items():
+        both = isinstance(value, Mapping) and isinstance(old.get(name), Mapping)
+        merged[name] = _merged(old[name], value) if both else value
+    return merged
 
 
 def read_strategy(text: str, where: str = "service.ab_strategy") -> Strategy:
@@ -83,5 +89,6 @@ def read_strategy(text: str, where: str = "service.ab_strategy") -> Strategy:
         return Strategy.model_validate(json.loads(text))
     except (ValueError, ValidationError) as error:
         message = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        remedy = 'Such as {"name": "B", "rerank": false}.'
-        raise SettingsError(f"is no strategy: {message}", where=where, remedy=remedy) from error
+        raise SettingsError(
+            f"is no strategy: {message}", where=where, remedy='Such as {"name": "B", "rerank": false}.'
+        ) from error

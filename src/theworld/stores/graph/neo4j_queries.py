@@ -175,6 +175,14 @@ RETURN collect([n.uid])
 
 # What questions ask, in the order in which they ask it.
 QUERIES: tuple[LiteralString, ...] = (
-    *(STATE, NAMED_BY, NOTES, STEPS_OF_THEIR_ENTITIES, NOTES_AROUND, STEPS_OF_ENTITIES_AROUND, STEPS_OF_ENTITIES),
-    *(PASSING, ENTITIES, SHARED),
+    STATE,
+    NAMED_BY,
+    NOTES,
+    STEPS_OF_THEIR_ENTITIES,
+    NOTES_AROUND,
+    STEPS_OF_ENTITIES_AROUND,
+    STEPS_OF_ENTITIES,
+    PASSING,
+    ENTITIES,
+    SHARED,
 )

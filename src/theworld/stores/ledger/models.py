@@ -98,7 +98,11 @@ class Base(DeclarativeBase):
     """Base of all tables."""
 
     type_annotation_map = {  # noqa: RUF012
-        **{str: _TEXT, list[str]: JSON, dict[str, Any]: JSON, dict[str, float]: JSON, dict[str, int]: JSON}
+        str: _TEXT,
+        list[str]: JSON,
+        dict[str, Any]: JSON,
+        dict[str, float]: JSON,
+        dict[str, int]: JSON,
     }
 
 

@@ -49,11 +49,8 @@ class PostgresDatabase(Database):
         try:
             import psycopg
         except ImportError as error:
-            what, remedy = (
-                "a ledger on PostgreSQL needs the package psycopg",
-                f"Install it: {install_command('postgres')}",
-            )
-            raise SettingsError(what, where="ledger.url", remedy=remedy) from error
+            what, remedy = "a ledger on PostgreSQL needs the package psycopg", install_command("postgres")
+            raise SettingsError(what, where="ledger.url", remedy=f"Install it: {remedy}") from error
         self.namespace: str | None = settings.namespace
         self.where, self._writable = address(settings), writable
         self._settings, self._parameters = settings, connection_parameters(settings)

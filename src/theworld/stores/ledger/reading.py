@@ -113,9 +113,16 @@ def read_changes(connection: Connection, after: int, upto: int, limit: int, part
         if parts.text:
             told = {"text": row.text, "section": tuple(row.section), "kind": row.kind, "lead": row.lead}
         note = NoteRecord(
-            id=row.note_id, ordinal=row.ordinal, start=row.start_offset, end=row.end_offset, language=row.language,
-            mentions=tuple(mentions.get(row.id, ())), vectors=vectors, codes=codes, **told,
-        )  # fmt: skip
+            id=row.note_id,
+            ordinal=row.ordinal,
+            start=row.start_offset,
+            end=row.end_offset,
+            language=row.language,
+            mentions=tuple(mentions.get(row.id, ())),
+            vectors=vectors,
+            codes=codes,
+            **told,
+        )
         known = row.title, tuple(row.aliases), row.properties
         found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id, *known, note))
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Row, delete, func, insert, select
 
 from theworld.errors import StoreError
 from theworld.stores.ledger.database import Database, insert_numbered, insert_rows
@@ -37,11 +37,11 @@ class RequestRecord:
     """The final list, by position."""
 
 
-@dataclass(eq=False)
 class RequestJournal:
     """What the service answered, and what was said of it."""
 
-    _ledger: Database
+    def __init__(self, ledger: Database) -> None:
+        self._ledger = ledger
 
     def write(self, records: Sequence[RequestRecord]) -> None:
         """Write records in one transaction."""
@@ -66,21 +66,22 @@ class RequestJournal:
 
     def read(self, request_id: str, *, tenant: str) -> RequestRecord | None:
         """Return one record; None alike when there is none and when it is another tenant's."""
-        query = select(RequestLog.__table__).where(RequestLog.tenant == tenant, RequestLog.request_id == request_id)
         with self._ledger.reading() as connection:
-            found = connection.execute(query).one_or_none()
+            found = connection.execute(
+                select(RequestLog.__table__).where(RequestLog.tenant == tenant, RequestLog.request_id == request_id)
+            ).one_or_none()
             if found is None:
                 return None
-            candidate, route = RetrievalCandidate, RouterDecisionLog
-            routed, channels, ranking = (
-                [dict(row._mapping) for row in connection.execute(select(table.__table__).where(mine).order_by(*order))]
-                for table, mine, order in (
-                    (route, route.request == found.id, ()),
-                    (candidate, candidate.request == found.id, (candidate.source, candidate.rank)),
-                    (RerankScore, RerankScore.request == found.id, (RerankScore.position,)),
-                )
+            candidate, rank, route = RetrievalCandidate, RerankScore, RouterDecisionLog
+            channels = select(candidate.__table__).where(candidate.request == found.id)
+            ranking = select(rank.__table__).where(rank.request == found.id)
+            routed = connection.execute(select(route.__table__).where(route.request == found.id)).one_or_none()
+            return RequestRecord(
+                _columns(found),
+                _columns(routed) if routed is not None else None,
+                [_columns(row) for row in connection.execute(channels.order_by(candidate.source, candidate.rank))],
+                [_columns(row) for row in connection.execute(ranking.order_by(rank.position))],
             )
-            return RequestRecord(dict(found._mapping), routed[0] if routed else None, channels, ranking)
 
     def knows(self, request_id: str, *, tenant: str) -> bool:
         """Return whether a tenant has such a request."""
@@ -100,17 +101,24 @@ class RequestJournal:
 
         `path` and `intent` are added from the router's decision. Pages are read one by one: no transaction stays open.
         """
-        said = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
-        latest = {row.request_id: dict(row._mapping) for row in self._ledger.rows(said)}
-        log, route, last = RequestLog, RouterDecisionLog, 0
-        query = select(log.__table__, route.path, route.intent).outerjoin(route, route.request == log.id)
-        query = query.where(log.tenant == tenant, log.created_ms >= since_ms).order_by(log.id).limit(PAGE)
-        query = query.where(log.endpoint.in_(endpoints)) if endpoints else query
-        query = query.where(log.arm == arm) if arm is not None else query
+        query = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
+        latest = {row.request_id: _columns(row) for row in self._ledger.rows(query)}
+        log, last = RequestLog, 0
         while True:
-            rows = self._ledger.rows(query.where(log.id > last))
+            query = (
+                select(log.__table__, RouterDecisionLog.path, RouterDecisionLog.intent)
+                .outerjoin(RouterDecisionLog, RouterDecisionLog.request == log.id)
+                .where(log.tenant == tenant, log.created_ms >= since_ms, log.id > last)
+                .order_by(log.id)
+                .limit(PAGE)
+            )
+            if endpoints:
+                query = query.where(log.endpoint.in_(endpoints))
+            if arm is not None:
+                query = query.where(log.arm == arm)
+            rows = self._ledger.rows(query)
             for row in rows:
-                yield {**dict(row._mapping), "feedback": latest.get(row.request_id)}
+                yield {**_columns(row), "feedback": latest.get(row.request_id)}
             if len(rows) < PAGE:
                 return
             last = rows[-1].id
@@ -127,7 +135,7 @@ class RequestJournal:
     def feedback(self, request_id: str, *, tenant: str) -> list[Columns]:
         """Return what was said of one answer, oldest first."""
         query = select(Feedback.__table__).where(Feedback.tenant == tenant, Feedback.request_id == request_id)
-        return [dict(row._mapping) for row in self._ledger.rows(query.order_by(Feedback.id))]
+        return [_columns(row) for row in self._ledger.rows(query.order_by(Feedback.id))]
 
     def judgements(
         self, tenant: str, *, verdict: str | None = None, after: int = 0, limit: int = 100
@@ -148,14 +156,19 @@ class RequestJournal:
         with self._ledger.reading() as connection:
             total = connection.scalar(select(func.count()).select_from(Feedback).where(*mine)) or 0
             rows = connection.execute(query.limit(limit + 1)).all()
-        return [dict(row._mapping) for row in rows[:limit]], total, rows[limit - 1].id if len(rows) > limit else None
+        return [_columns(row) for row in rows[:limit]], total, rows[limit - 1].id if len(rows) > limit else None
 
     def route_outcomes(self, tenant: str, *, since_ms: int = 0) -> dict[str, tuple[int, int]]:
         """Return (successes, attempts) by the router's path, from the requests that users gave feedback on.
 
         The latest feedback on a request counts; `good` is a success. Requests nobody judged say nothing about a route.
         """
-        newest = select(func.max(Feedback.id)).where(Feedback.tenant == tenant).group_by(Feedback.request_id)
+        newest = (
+            select(func.max(Feedback.id))
+            .where(Feedback.tenant == tenant)
+            .group_by(Feedback.request_id)
+            .scalar_subquery()
+        )
         query = (
             select(RouterDecisionLog.path, Feedback.verdict, func.count())
             .join(RequestLog, RequestLog.id == RouterDecisionLog.request)
@@ -176,3 +189,7 @@ class RequestJournal:
             delete(RequestLog).where(RequestLog.created_ms < before_ms),
             delete(Feedback).where(Feedback.created_ms < before_ms),
         )
+
+
+def _columns(row: Row[Any]) -> Columns:
+    return dict(row._mapping)

@@ -197,9 +197,11 @@ def _insert_documents(connection: Connection, tenant: str, documents: Sequence[D
 
 
 def _insert_mentions(
-    connection: Connection, tenant: str, mentions: Mapping[int, Sequence[Mention]],
+    connection: Connection,
+    tenant: str,
+    mentions: Mapping[int, Sequence[Mention]],
     documents: Sequence[DocumentRecord] = (),
-) -> dict[str, int]:  # fmt: skip
+) -> dict[str, int]:
     """Insert mentions by note row, and the entities that they and the documents name; return those by key.
 
     A mention whose surface identifies nothing, or is too long to be a name, is left out.
