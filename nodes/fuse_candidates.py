@@ -62,7 +62,6 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
     # Reading a note takes longer than ranking it: without a reranker only those kept are read.
     pool = settings.rerank.pool if state.route.rerank else 0
     fused = fused[: max(pool, context.top_k or settings.retrieval.top_k)]
-    best = fused[0].score if fused else 0.0
     paths = {path.note_id: path for path in (*ontology.note_paths, *state.paths)}
     ids = [f.note_id for f in fused]
     within = reading_deadline(state, context, settings, _READ_SHARE if state.route.rerank else 1.0)
@@ -78,7 +77,13 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         with degrading("fuse_candidates", context, noted, "notes are left out"):
             raise LookupError(reason)
     candidates = [
-        to_candidate(stored[f.note_id], f, rank, best, paths.get(f.note_id)) for rank, f in enumerate(known, start=1)
+        to_candidate(stored[f.note_id], f, rank, fused[0].score, paths.get(f.note_id))
+        for rank, f in enumerate(known, start=1)
     ]
-    evidence = candidates[:EVIDENCE_NOTES]
-    return {"candidates": candidates, "evidence": evidence, "paths": [*paths.values()], "degradations": noted}
+    return {
+        "fused": [(f.note_id, f.score) for f in known],
+        "candidates": candidates,
+        "evidence": candidates[:EVIDENCE_NOTES],
+        "paths": [*paths.values()],
+        "degradations": noted,
+    }

@@ -33,7 +33,8 @@ def may_go_on(state: QueryState, context: Context) -> bool:
 def search_with_last_question(state: QueryState, runtime: Runtime[Context], *, search: Search) -> Update:
     """Search for the question in the context of the one before; where its notes are surer, they and its query stay.
 
-    Both searches share the budget of retrieval; one that is late or fails leaves what the first found.
+    Both searches share the budget of retrieval; one that is late or loses a channel leaves what the first found, also
+    in a strict context.
     """
     context, query = context_of(runtime), state.reference.in_context or state.query
     again = QueryState(
@@ -45,20 +46,20 @@ def search_with_last_question(state: QueryState, runtime: Runtime[Context], *, s
         request_started=state.request_started,
         retrieval_started=state.retrieval_started,
     )
-    found = QueryState.model_validate(search(again, context))
-    complete = found.rerank_outcome in {"complete", "partial"}
-    if not complete or _odds(probability_in(found, context)) < LEAST_GAIN * _odds(probability_in(state, context)):
+    found = QueryState.model_validate(search(again, context.model_copy(update={"strict": False})))
+    whole = found.rerank_outcome == "complete" and not found.degradations
+    if not whole or _odds(probability_in(found, context)) < LEAST_GAIN * _odds(probability_in(state, context)):
         return {}
     return {
         "query": query,
         "reference": replace(state.reference, standalone_query=query),
         "channel_results": Overwrite(found.channel_results),
+        "fused": found.fused,
         "candidates": found.candidates,
         "evidence": found.evidence,
         "paths": found.paths,
         "ontology": found.ontology,
         "rerank_outcome": found.rerank_outcome,
-        "degradations": found.degradations,
     }
 
 

@@ -118,6 +118,9 @@ class QueryState(BaseModel):
     channel_results: Annotated[dict[str, ChannelResult], operator.or_] = Field(
         default_factory=dict, description="Ranked list of each channel that answered in time"
     )
+    fused: list[tuple[str, float]] = Field(
+        default_factory=list, description="(note id, score) as fusion left them, before reranking cut and ordered them"
+    )
     candidates: list[Candidate] = Field(default_factory=list, description="Candidates, best first")
     evidence: list[Candidate] = Field(default_factory=list, description="The evidence set answers are made from")
     paths: list[EvidencePath] = Field(default_factory=list, description="How notes were reached over the graph")
@@ -188,6 +191,7 @@ class Update(TypedDict, total=False):
     request_started: float
     retrieval_started: float
     channel_results: dict[str, ChannelResult] | Overwrite
+    fused: list[tuple[str, float]]
     candidates: list[Candidate]
     evidence: list[Candidate]
     paths: list[EvidencePath]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
+from langgraph.runtime import Runtime
 
 from theworld import Context, Message, ReferenceResolver
 from theworld.graph import Resources, build_graph
-from theworld.state import QueryInput
+from theworld.graph.build import _searcher
+from theworld.nodes.search_with_last_question import search_with_last_question
+from theworld.state import QueryInput, QueryState
 
 STAGE = "search_with_last_question"
 GOES_ON = [
@@ -67,6 +71,24 @@ def test_a_question_of_its_own_stays_as_it_is(resources: Resources, before: str,
 )
 def test_only_few_words_that_point_at_nothing_may_go_on(question: str, before: str, in_context: str | None) -> None:
     assert ReferenceResolver().resolve(question, history(before)).in_context == in_context
+
+
+def test_a_search_in_context_that_is_late_leaves_the_first_also_where_strict(resources: Resources) -> None:
+    """The time left is enough for one search: the node is given a request that began long ago."""
+    before, question, query, _ = GOES_ON[0]
+    given = {"question": question, "history": history(before)}
+    context = Context(use_model=False, strict=True)
+    graph = build_graph(resources)
+    assert graph.invoke(given, context=context)["query"] == query
+    state = QueryState.model_validate(graph.invoke({"question": question}, context=context))
+    late = state.model_copy(
+        update={
+            "reference": ReferenceResolver().resolve(question, history(before)),
+            "retrieval_started": time.perf_counter() - 3600,
+        }
+    )
+    update = search_with_last_question(late, Runtime(context=context), search=_searcher(resources))
+    assert update == {}
 
 
 def test_evidence_alone_is_of_the_second_search_too(resources: Resources) -> None:

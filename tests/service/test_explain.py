@@ -112,7 +112,7 @@ def test_the_terms_add_up_for_every_method_of_fusion(service, method):
         )
     )
     again = fused_again(record)
-    assert [(n.note_id, n.score) for n in again] == [(c.note_id, c.fused_score) for c in run.fused]
+    assert [(n.note_id, n.score) for n in again] == run.state["fused"]
     terms = terms_by_note(record)
     for note in again:
         total = 0.0

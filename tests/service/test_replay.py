@@ -9,6 +9,7 @@ from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.demo import load_questions
 from theworld.ingestion import SourceDocument
 from theworld.service.documents import DocumentWriter
+from theworld.service.requests.explanation import fused_again
 from theworld.service.requests.replay import replay
 from theworld.service.runtime import open_service
 
@@ -34,6 +35,8 @@ BODIES = [
     ("ask", {"question": "What about it?", "clarify": True, "choice": "1", "history": [
         {"role": "user", "content": "Tell me about Ada Lovelace and Marie Curie"},
         {"role": "assistant", "content": "Ada Lovelace was a mathematician. Marie Curie was a physicist."}]}),
+    ("ask", {"question": "Who stayed behind?", "history": [
+        {"role": "user", "content": "What happened at Apollo 11?"}, {"role": "assistant", "content": "..."}]}),
     ("ask", {"question": "hello"}),
     ("retrieval/search", {"query": "南仁东与FAST", "enable_graph": False, "filters": {"nothing": "here"}}),
     ("retrieval/search", {"query": TWO_HOP, "enable_rerank": False}),
@@ -50,6 +53,18 @@ def test_a_request_replays_byte_for_byte(service, call, path, body):
     assert found.differences == {}
     assert found.exact
     assert all(found.stages.values())
+
+
+def test_a_question_in_context_is_explained_by_the_search_that_was_kept(service, call):
+    history = [{"role": "user", "content": "What happened at Apollo 11?"}, {"role": "assistant", "content": "..."}]
+    body = {"question": "Who stayed behind?", "history": history, "stream": False, **PATIENT}
+    data = call("/api/v1/ask", body)
+    record = record_of(service, data["request_id"])
+    assert data["query"] == record.request["query"] == "Who stayed behind (Apollo 11)?"
+    again = replay(record, service.resources, service.graph)
+    fused = [(note.note_id, note.score) for note in fused_again(record)]
+    assert again.exact
+    assert fused == again.run.state["fused"]
 
 
 def test_the_demos_questions_replay_byte_for_byte(service, call):

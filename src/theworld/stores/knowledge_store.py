@@ -226,8 +226,11 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         size["ledger"] = self.ledger.database.bytes()
         formats = {"sparse": sparse.FORMAT, "dense": dense.FORMAT, "graph": graph.FORMAT}
         return {
-            **{"path": str(self.path), "tenants": tenants, "bytes": size},
-            **{"versions": {"schema": SCHEMA_VERSION, **formats}, "sequence": last},
+            "path": str(self.path),
+            "tenants": tenants,
+            "bytes": size,
+            "versions": {"schema": SCHEMA_VERSION, **formats},
+            "sequence": last,
             "lag": {feeder.name: feeder.lag(last) for feeder in self.projections.feeders},
             "read_only": self.read_only,
         }

@@ -61,7 +61,7 @@ def replayable(run: Run, facts: Mapping[str, Any] | None = None) -> dict[str, An
         "reference": {"query": state.get("query"), "language": state.get("language"), "is": facts.get("reference")},
         "route": plain(state.get("route")),
         "channels": {name: plain(result.hits) for name, result in sorted(results.items())},
-        "fusion": [[c.note_id, c.fused_rank, c.fused_score] for c in run.fused],
+        "fusion": [[note, rank, score] for rank, (note, score) in enumerate(state.get("fused") or [], start=1)],
         "ranking": [plain(candidate) for candidate in state.get("candidates") or []],
         "rerank_outcome": facts.get("rerank_outcome"),
         "paths": facts.get("paths"),

@@ -62,8 +62,6 @@ class Run:
     """`time.time()` at the start."""
     elapsed_ms: float = 0.0
     state: dict[str, Any] = field(default_factory=dict)
-    fused: list[Candidate] = field(default_factory=list)
-    """The candidates as fusion left them, before reranking cut and ordered them."""
     steps: list[Step] = field(default_factory=list)
     clarification: Mapping[str, Any] | None = None
     """What was asked back, where the reference was ambiguous."""
@@ -165,8 +163,6 @@ class _Follower:
         if node == _INTERRUPT:
             self.run.clarification = update[0].value
             return
-        if node == "fuse_candidates":
-            self.run.fused = list(update.get("candidates") or [])
         stages = update.get("stages") or []
         for trace in getattr(stages, "value", stages):  # the first node's is an Overwrite
             self.run.steps.append(Step(trace, time.time()))
