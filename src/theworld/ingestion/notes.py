@@ -113,7 +113,8 @@ def iter_notes(
         alike = group.section == current.section and not group.heading and not group.lead
         return alike and _fits(text, current.start, group.end, limits)
 
-    first = _titled_section(blocks, title)
+    # The first section, where the title is its heading: then it is one of several beside each other.
+    first = (title,) if blocks and blocks[0].section[:1] == (title,) else None
 
     def inside(current: _Group, group: _Group) -> bool:
         return group.section[: len(current.section)] == current.section
@@ -138,11 +139,6 @@ def iter_notes(
         begin, end = _trimmed(text, group.start, group.end, kind)
         section = group.section[1:] if group.section[:1] == first else group.section
         yield NoteSpan(text[begin:end], begin, end, language, section, kind, group.lead)
-
-
-def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | None:
-    """Return the first section where the document's title is its heading, which is one of several beside each other."""
-    return (title,) if blocks and blocks[0].section[:1] == (title,) else None
 
 
 def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:
@@ -270,17 +266,15 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
 
 def _with_announced(text: str, parts: Iterable[tuple[int, int]], room: int) -> Iterator[tuple[int, int]]:
     """Yield parts in order, a term or an announcement together with what follows it, where both fit."""
-    held: tuple[int, int] | None = None
+    begin = last = end = -1
     for left, right in parts:
-        if held and right - held[0] > room:
-            yield held
-            held = None
-        held = (held[0] if held else left, right)
-        if not announces(text[left:right]):
-            yield held
-            held = None
-    if held:
-        yield held
+        if begin < 0 or right - begin > room or not announces(text[last:end]):
+            if begin >= 0:
+                yield begin, end
+            begin = left
+        last, end = left, right
+    if begin >= 0:
+        yield begin, end
 
 
 def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from io import BytesIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +212,7 @@ def _check_unpacked(data: bytes, path: Path) -> None:
         raise IngestionError(
             f"its {len(data):,} bytes would unpack to {size:,}, more than can be read safely",
             where=str(path),
-            remedy="Divide it, or save it without what it embeds.",
+            remedy=_HARMFUL,
         )
 
 
@@ -236,9 +237,8 @@ def _workbook(data: bytes, path: Path) -> tuple[str, str]:
 
 def _sheet(rows: list[list[str]]) -> str:
     """Return rows as a table; lines of one cell above it are its title and notes."""
-    width = max(map(len, rows))
-    used = [place for place in range(width) if any(place < len(row) and row[place] for row in rows)]
-    filled = [[row[place] if place < len(row) else "" for place in used] for row in rows]
-    above = next((i for i, row in enumerate(filled) if len(used) == 1 or sum(map(bool, row)) > 1), len(filled))
+    columns = [column for column in zip_longest(*rows, fillvalue="") if any(column)]
+    filled = list(zip(*columns, strict=True))
+    above = next((i for i, row in enumerate(filled) if len(columns) == 1 or sum(map(bool, row)) > 1), len(filled))
     table = markdown_table([[(cell, 1, 1) for cell in row] for row in filled[above:]])
     return "\n\n".join(part for part in [*(" ".join(row).strip() for row in filled[:above]), table] if part)

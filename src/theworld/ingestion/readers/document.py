@@ -1,4 +1,4 @@
-"""What a reader makes of a source, and the steps that readers share: from bytes to text, titles, metadata.
+"""What a reader makes of a source, and the steps that readers share: bytes to text, Markdown, titles, metadata.
 
 Text is UTF-8, UTF-16 and UTF-32 with a byte-order mark, GB 18030 for Chinese; anything else is refused.
 """
@@ -41,6 +41,7 @@ _MARKS = (
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff\x00]")
+_FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 _CHINESE_PUNCTUATION = frozenset("，。、；：？！“”‘’（）《》〈〉【】「」『』—…·　")
 
 
@@ -143,13 +144,8 @@ def decode(data: bytes, path: Path) -> str:
 
 def _is_everyday(character: str) -> bool:
     """Return whether a character is Chinese punctuation or in level 1 of GB 2312 (the 3,755 most used)."""
-    if character in _CHINESE_PUNCTUATION:
-        return True
-    try:
-        code = character.encode("gb2312")
-    except UnicodeEncodeError:
-        return False
-    return len(code) == 2 and 0xB0A1 <= int.from_bytes(code, "big") <= 0xD7F9
+    code = int.from_bytes(character.encode("gb2312", "ignore"), "big")
+    return character in _CHINESE_PUNCTUATION or 0xB0A1 <= code <= 0xD7F9
 
 
 def needs_extra(path: Path) -> IngestionError:
@@ -162,6 +158,17 @@ def needs_extra(path: Path) -> IngestionError:
 def title_from_name(path: Path) -> str:
     """Return a title made of a file's name."""
     return re.sub(r"[-_\s]+", " ", path.stem).strip() or path.name
+
+
+def bold(words: str) -> str:
+    """Return words as bold text of Markdown."""
+    return f"**{words.replace('**', '').strip()}**"
+
+
+def fenced(words: str, language: str = "") -> str:
+    """Return words as a fenced block of Markdown, with more backticks than they hold."""
+    fence = "`" * max(3, 1 + max(map(len, _FENCES.findall(words)), default=0))
+    return f"{fence}{language}\n{words}\n{fence}"
 
 
 def without_surrogates(text: str) -> str:

@@ -19,6 +19,8 @@ from bs4 import BeautifulSoup, Tag
 
 from theworld.ingestion.readers.document import (
     SourceDocument,
+    bold,
+    fenced,
     needs_extra,
     read_bytes,
     read_text,
@@ -27,7 +29,6 @@ from theworld.ingestion.readers.document import (
 )
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import outside
-from theworld.ingestion.readers.notebook import fenced
 from theworld.ingestion.readers.tables import html_table
 
 EXTENSIONS = (".html", ".htm", ".xhtml")
@@ -126,7 +127,7 @@ def _converter() -> Any:
 
         def convert_dt(self, _: Tag, text: str, **__: object) -> str:
             term = " ".join(text.split())
-            return f"\n\n- **{term.rstrip(':：')}**\n\n" if term else ""
+            return f"\n\n- {bold(term.rstrip(':：'))}\n\n" if term else ""
 
         def convert_dd(self, _: Tag, text: str, **__: object) -> str:
             lines = (f"  {line}" if line.strip() else "" for line in text.strip().split("\n"))

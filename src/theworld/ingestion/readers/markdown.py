@@ -49,17 +49,6 @@ _META_DATA = re.compile(r"\A(?:[a-z][a-z0-9_-]*:[ \t]+\S.*\r?\n)+(?=\s*#)")
 """MultiMarkdown's front matter, which MkDocs reads too: `key: value` lines before the first heading."""
 
 
-class _Loader(yaml.SafeLoader):
-    """Safe, and without references (`*name`): with them a few bytes can stand for gigabytes, or for themselves."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            untyped: Any = self
-            mark = untyped.peek_event().start_mark
-            raise yaml.composer.ComposerError(None, None, "references (*name) are not supported", mark)
-        return super().compose_node(parent, index)
-
-
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document; raises IngestionError for bad front matter or no text.
 
@@ -120,7 +109,12 @@ def _front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
         if kind == "TOML":
             fields: object = tomllib.loads(match["fields"])
         else:  # YAML 1.2 has tabs between values, this parser does not
-            fields = yaml.load(match["fields"].expandtabs(), _Loader)  # noqa: S506 (it derives from SafeLoader)
+            given = match["fields"].expandtabs()
+            for token in yaml.scan(given):  # with references a few bytes can stand for gigabytes, or for themselves
+                if isinstance(token, yaml.AliasToken):
+                    mark = token.start_mark
+                    raise yaml.MarkedYAMLError(problem="references (*name) are not supported", problem_mark=mark)
+            fields = yaml.safe_load(given)
     except Exception as error:  # on a value that cannot be (month 13) constructors raise whatever they come upon
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 2}" if mark else ""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 
+from theworld.ingestion.readers.document import bold, fenced
 from theworld.ingestion.readers.tables import html_table
 from theworld.text.language import has_ideographs
 
@@ -165,7 +166,9 @@ def without_expressions(text: str) -> str:
     nothing else goes with its expression. A brace that is never closed stays.
     """
     pieces, place = [], 0
-    for start, end in _computed(text):
+    for start, end in sorted(_computed(text)):
+        if start < place:
+            continue  # within another one
         attribute = text[start - 1 : start] == "="
         if text[start] != "{":
             instead = ""
@@ -181,9 +184,8 @@ def without_expressions(text: str) -> str:
     return _LINE_GONE.sub("", text).replace(_GONE, "")
 
 
-def _computed(text: str) -> list[tuple[int, int]]:
-    """Return where the outermost expressions, imports and exports of MDX begin and end, in order."""
-    found: list[tuple[int, int]] = []
+def _computed(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where expressions, imports and exports of MDX begin and end."""
     opened: list[tuple[str, int]] = []
     braces, module = 0, None
     for token in _TOKEN.finditer(text):
@@ -195,10 +197,7 @@ def _computed(text: str) -> list[tuple[int, int]]:
             while opened[-1][0] != "{":
                 opened.pop()
             braces -= 1
-            begin = opened.pop()[1]
-            while found and found[-1][0] > begin:
-                found.pop()
-            found.append((begin, token.end()))
+            yield opened.pop()[1], token.end()
         elif opened and opened[-1][0] == _BRACKETS.get(mark):
             opened.pop()
         elif token["module"] and not opened:
@@ -206,11 +205,8 @@ def _computed(text: str) -> list[tuple[int, int]]:
         elif token["line"] is not None and not braces and (module is None or not opened):
             opened.clear()  # what a line of prose leaves open
             if module is not None:
-                while found and found[-1][0] > module:
-                    found.pop()
-                found.append((module, token.end()))
+                yield module, token.end()
                 module = None
-    return found
 
 
 def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> str:
@@ -222,13 +218,13 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     # Of an admonition's first line its title is kept, else its kind.
     text = _WRAPPER.sub(
         lambda line: (
-            f"{line['quote'] or ''}{_bold(line['title'] or line['kind'])}"
+            f"{line['quote'] or ''}{bold(line['title'] or line['kind'])}"
             if line["kind"] or line["tab"]
             else line["end"] or ""
         ),
         text,
     )
-    text = _ALERT.sub(lambda line: f"{line['quote']}{_bold(line['kind'].capitalize())}", text)
+    text = _ALERT.sub(lambda line: f"{line['quote']}{bold(line['kind'].capitalize())}", text)
     text = _HARD_BREAK.sub("", text)
     in_cells = partial(_LINE_BREAK.sub, lambda gap: f"{gap[1]} " if "|" in gap.groups() else " / ")
     text = _ROW.sub(lambda row: outside(_SPAN, row[0], in_cells), text)
@@ -362,7 +358,7 @@ def _put_out(text: str) -> str:
             indent = min((len(one) - len(one.lstrip()) for one in inside if one.strip()), default=indent)
             margin = _inside_item(done, margin)
         content = "\n".join(" " * margin + one[indent:] if one.strip() else "" for one in inside)
-        done += [*([f"{' ' * margin}{_bold(title)}"] if title else []), "", *_put_out(content).split("\n")]
+        done += [*([f"{' ' * margin}{bold(title)}"] if title else []), "", *_put_out(content).split("\n")]
         place = end
     return "\n".join(done)
 
@@ -378,11 +374,7 @@ def _inside_item(above: Sequence[str], margin: int) -> int:
     return margin
 
 
-def _bold(words: str) -> str:
-    return f"**{words.replace('**', '').strip()}**"
-
-
 def _as_fence(match: re.Match[str]) -> str:
     """Return preformatted text as a fence."""
     code = _decoded(re.sub(r"</?[a-zA-Z][^<>]*>", "", match[1])).strip("\n")
-    return match.group() if "```" in code else f"\n```\n{code}\n```\n"
+    return f"\n{fenced(code)}\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.document import SourceDocument, needs_extra, read_text, require_text
+from theworld.ingestion.readers.document import SourceDocument, fenced, needs_extra, read_text, require_text
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 
@@ -22,7 +22,6 @@ LONGEST_OUTPUT = 2_000
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _EMBEDDED = re.compile(r"!\[([^\]]*)\]\((?:data|attachment):[^)]*\)")
-_FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
@@ -47,12 +46,6 @@ def read(path: Path) -> Iterator[SourceDocument]:
     parts = (part.strip("\n") for cell in notebook.cells for part in _cell(cell, language))
     text = "\n\n".join(part for part in parts if part.strip())
     yield described(require_text(text + "\n", path), path, title=" ".join(str(about.get("title") or "").split()))
-
-
-def fenced(words: str, language: str = "") -> str:
-    """Return words as a fenced block of Markdown, with more backticks than they hold."""
-    fence = "`" * max(3, 1 + max(map(len, _FENCES.findall(words)), default=0))
-    return f"{fence}{language}\n{words}\n{fence}"
 
 
 def _cell(cell: Mapping[str, Any], language: str) -> Iterator[str]:

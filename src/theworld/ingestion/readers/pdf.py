@@ -22,6 +22,7 @@ from itertools import groupby, pairwise, product
 from typing import Any
 from unicodedata import east_asian_width
 
+from theworld.ingestion.readers.document import fenced
 from theworld.ingestion.readers.tables import markdown_table
 
 _Box = tuple[float, float, float, float]
@@ -394,26 +395,19 @@ def _key(text: str) -> str:
 def _blocks(lines: Sequence[_Line]) -> Iterator[str]:
     """Yield the blocks of Markdown that lines make."""
     words = {word.lower() for line in lines for word in _HYPHENATED.findall(line.text)}
-    paragraph: list[_Line] = []
     for (kind, *_), group in groupby(lines, key=lambda line: line.kind):
         run = list(group)
-        for line in run if kind == "text" else ():
-            if paragraph and not _goes_on(paragraph[-1], line):
-                yield _paragraph(paragraph, words)
-                paragraph = []
-            paragraph.append(line)
-        if kind != "text" and paragraph:
-            yield _paragraph(paragraph, words)
-            paragraph = []
         if kind == "table":
             yield from (line.text for line in run)
         elif kind == "code":
             left = min(line.left for line in run)
-            yield "\n".join(["```", *(" " * round(line.left - left) + line.text for line in run), "```"])
+            yield fenced("\n".join(" " * round(line.left - left) + line.text for line in run))
         elif kind == "heading":
             yield f"{'#' * run[0].level} {_joined(run, words)}"
-    if paragraph:
-        yield _paragraph(paragraph, words)
+        else:
+            starts = [place for place in range(1, len(run)) if not _goes_on(run[place - 1], run[place])]
+            for first, last in pairwise([0, *starts, len(run)]):
+                yield _paragraph(run[first:last], words)
 
 
 def _goes_on(last: _Line, line: _Line) -> bool:

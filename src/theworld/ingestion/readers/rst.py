@@ -21,14 +21,15 @@ from docutils.core import publish_doctree
 from theworld.ingestion.readers.document import (
     LONGEST_LINE,
     SourceDocument,
+    bold,
+    fenced,
     plain_metadata,
     read_plain,
     read_text,
     require_text,
 )
 from theworld.ingestion.readers.markdown import described
-from theworld.ingestion.readers.notebook import fenced
-from theworld.ingestion.readers.rst_directives import CROSS_REFERENCE, register_unknown, sphinx_known
+from theworld.ingestion.readers.rst_directives import CROSS_REFERENCE, sphinx_known
 from theworld.ingestion.readers.rst_folder import labels_below
 from theworld.ingestion.readers.tables import markdown_table
 
@@ -62,7 +63,6 @@ def read(path: Path, root: Path | None = None, walked: int = 0) -> Iterator[Sour
     try:
         with sphinx_known(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            register_unknown(text)
             tree = publish_doctree(text, source_path=str(path), settings_overrides=settings)
     except Exception:  # docutils fails on some texts with whatever it comes upon: then it is read as it is written
         yield from read_plain(path)
@@ -85,7 +85,7 @@ class MarkdownWriter:
         self._tree, self._elsewhere = tree, elsewhere
         self._writers: list[tuple[Any, Callable[[Any], Iterable[str]]]] = [
             ((nodes.Admonition, nodes.topic), self._admonition),
-            ((nodes.title, nodes.rubric, nodes.caption), lambda node: [_bold(self._line(node))]),
+            ((nodes.title, nodes.rubric, nodes.caption), lambda node: [bold(self._line(node))]),
             ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _fenced),
             ((nodes.bullet_list, nodes.enumerated_list), self._list),
             (
@@ -167,7 +167,7 @@ class MarkdownWriter:
             return [one for one in node.children if isinstance(one, kinds)]
 
         term = ", ".join(
-            _bold(self._line(one).rstrip(":：")) for one in inside(nodes.term, nodes.field_name, nodes.option_group)
+            bold(self._line(one).rstrip(":：")) for one in inside(nodes.term, nodes.field_name, nodes.option_group)
         )
         if more := ", ".join(map(self._line, inside(nodes.classifier))):
             term += f" ({more})"
@@ -186,7 +186,7 @@ class MarkdownWriter:
     def _table(self, node: nodes.Element) -> Iterator[str]:
         """Yield a table's title and the table."""
         if isinstance(node.children[0], nodes.title):
-            yield _bold(self._line(node.children[0]))
+            yield bold(self._line(node.children[0]))
         rows = [
             [
                 (
@@ -209,10 +209,6 @@ def _ends_its_parent(section: nodes.Element) -> bool:
     return isinstance(parent, nodes.section | nodes.document) and all(
         isinstance(one, nodes.section | nodes.Invisible) for one in after
     )
-
-
-def _bold(words: str) -> str:
-    return f"**{words.replace('**', '')}**"
 
 
 def _as_list(items: Iterable[tuple[str, list[str]]]) -> list[str]:

@@ -1,7 +1,7 @@
 """What docutils does not know of Sphinx: other roles and directives, and files included from inside the folder only.
 
-Before a text is parsed, its roles and directives are looked up; those that docutils lacks are registered as general
-ones. A general role leaves the words it shows; a general directive leaves its argument as a bold line, and its content.
+Roles and directives that docutils lacks are general ones: such a role leaves the words it shows, such a directive its
+argument as a bold line, and its content.
 docutils keeps what is registered for the whole process, what a text itself defines (`role`) too: each text begins with
 empty registries, and those of other users of docutils are put back after it.
 """
@@ -11,16 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
 from docutils import nodes
-from docutils.parsers.rst import Directive, directives, languages, roles, states
+from docutils.parsers.rst import Directive, directives, roles, states
 from docutils.parsers.rst.directives.misc import Class, Include
 from docutils.parsers.rst.directives.tables import CSVTable
-from docutils.utils import Reporter, new_document
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers.document import read_text
@@ -29,8 +27,6 @@ from theworld.ingestion.readers.rst_folder import resolved
 CROSS_REFERENCE = "cross-reference"
 """Class of an inline node that names a label: its words are the label's heading, where that is in the same text."""
 
-_DIRECTIVE = re.compile(r"^[ \t]*(?:[-*+]|\w+\.|\.\.(?:[ \t]+\|[^|\n]+\|)?)[ \t]+([\w:.+-]+?)::(?:\s|$)", re.M)
-_ROLE = re.compile(r":([\w.+-]+(?::[\w.+-]+)*):`|`:([\w.+-]+(?::[\w.+-]+)*):")
 _TITLED = re.compile(r"(?P<title>.+?)\s*<(?P<target>[^<>]*)>\Z", re.S)
 _WORDS = frozenset("abbr any dfn doc download eq guilabel index keyword menuselection numref ref sup sub term".split())
 """Roles of Sphinx that show words; others show code, names and paths."""
@@ -168,12 +164,6 @@ class _Include(Include):
         finally:
             settings.file_insertion_enabled = False
 
-    def read_file(self, path: Any) -> str:
-        """Return the wanted part of a file, what docutils does not know in it made known."""
-        text = super().read_file(path)
-        register_unknown(text)
-        return text
-
 
 class _LiteralInclude(_General):
     """A file inside the ingested folder, or some of its lines, as code."""
@@ -193,7 +183,6 @@ class _CSVTable(CSVTable):
         if "file" in self.options:
             text = _read(self, self.options.pop("file"))
             self.content = type(self.content)(text.splitlines(), source=self.name)
-        self.options.pop("encoding", None)
         return list(super().run())
 
 
@@ -217,37 +206,29 @@ def sphinx_known() -> Iterator[None]:
     tables: list[dict[str, Any]] = [directives._directives, roles._roles]  # type: ignore[attr-defined]
     with _registries:
         others = [dict(table) for table in tables]
-        for table in tables:
-            table.clear()
-        try:
-            for name, directive in _OWN.items():
-                directives.register_directive(name, directive)
-            for name in ("index", "pep", "rfc"):
+        find_directive, find_role = directives.directive, roles.role
+
+        def directive(*named: Any) -> Any:
+            found, messages = find_directive(*named)
+            return (found, messages) if found else (_General, [])
+
+        def role(name: str, *where: Any) -> Any:
+            found, messages = find_role(name, *where)
+            if found is None:
                 roles.register_local_role(name, _role)
+            return (found, messages) if found else (_role, [])
+
+        for table, entries in zip(tables, (_OWN, dict.fromkeys(("index", "pep", "rfc"), _role)), strict=True):
+            table.clear()
+            table.update(entries)
+        try:
+            directives.directive, roles.role = directive, role  # type: ignore[assignment]
             yield
         finally:
+            directives.directive, roles.role = find_directive, find_role
             for table, entries in zip(tables, others, strict=True):
                 table.clear()
                 table.update(entries)
-
-
-def register_unknown(text: str) -> None:
-    """Make known to docutils the roles and directives a text uses that it does not know, inside `sphinx_known`."""
-    language: Any = languages.get_language("en")
-    nothing = _empty()
-    for name in {match[1] for match in _DIRECTIVE.finditer(text)}:
-        if directives.directive(name.lower(), language, nothing)[0] is None:
-            directives.register_directive(name.lower(), _General)
-    for name in {match[1] or match[2] for match in _ROLE.finditer(text)}:
-        if roles.role(name.lower(), language, 0, nothing.reporter)[0] is None:
-            roles.register_local_role(name.lower(), _role)
-
-
-@cache
-def _empty() -> nodes.document:
-    document = new_document("")
-    document.reporter = Reporter("", report_level=6, halt_level=6)
-    return document
 
 
 def _role(
