@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, Any
+from typing import Any
 
 from theworld.errors import ModelError
 
@@ -53,9 +53,11 @@ class Child:
     def ask(self, question: object) -> Any:
         """Return the answer to a question of one thread at a time, or raise what answering, or `make`, raised.
 
-        ChildEndedError when the process has ended.
+        ChildEndedError when the process has ended; nothing is left of it then.
         """
-        asked, answers = self._pipes()
+        asked, answers = self.process.stdin, self.process.stdout
+        assert asked is not None
+        assert answers is not None
         try:
             if self._make is not None:
                 asked.write(pickle.dumps(sys.path) + packed(self._make))
@@ -64,6 +66,8 @@ class Child:
             asked.flush()
             answer = pickle.load(answers)  # noqa: S301 - of this program's own process
         except (OSError, EOFError, pickle.UnpicklingError) as error:
+            self.kill()
+            self.close()
             raise ChildEndedError from error
         if isinstance(answer, BaseException):
             raise answer
@@ -75,15 +79,8 @@ class Child:
 
     def close(self) -> None:
         """Let it end, and wait until it has."""
-        for pipe in self._pipes():
-            with suppress(OSError):  # what was not yet sent cannot be sent any more
-                pipe.close()
-        self.process.wait()
-
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        return self.process.stdin, self.process.stdout
+        with suppress(OSError), self.process:  # what was not yet sent cannot be sent any more
+            pass
 
 
 def serve() -> None:

@@ -292,8 +292,6 @@ class WorkerPool(AbstractContextManager["WorkerPool"]):
                 self._deaths += 1
                 self._children.remove(child)
                 self._own.child = None
-            child.kill()
-            child.close()
             raise
         self._watch.add(seconds)
         made: list[Outcome] = outcomes

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from theworld.errors import IngestionError
 from theworld.ingestion.engines import BATCH_NOTES, FailedNote, LocalEngine, Outcome
@@ -30,13 +30,13 @@ from theworld.ingestion.sources import Sources, as_path, find_sources, root_of
 from theworld.settings import Settings
 from theworld.state import Mention
 from theworld.stores.records import DocumentRecord, NoteRecord, StoredNote
-from theworld.text import Language
 
 if TYPE_CHECKING:
     from theworld.ingestion.ray_engine import RayEngine
     from theworld.models.registry import Models
     from theworld.stores.knowledge_store import KnowledgeStore
 
+T = TypeVar("T")
 WRITE_NOTES = 500
 """Notes whose mentions are read and written at once."""
 
@@ -75,21 +75,19 @@ def relink(
     if not change.added and not change.gone:
         return 0
     progress.start("link", 0)
-    added = NameIndex(change.added)
-    pending: dict[str, tuple[Mention, ...]] = {}
-    changed = 0
-    for note in _concerned(store, tenant, change, leave, progress):
-        mentions = forget_names(note.mentions, change.gone)
-        if added.find(note.text, mentions):
-            mentions = join_mentions(note.text, mentions, change.index.find(note.text, mentions))
-        if mentions != note.mentions:
-            pending[note.id] = mentions
-            changed += 1
-        if len(pending) == WRITE_NOTES:
-            store.set_mentions(tenant, pending)
-            pending = {}
-    if pending:
-        store.set_mentions(tenant, pending)
+    added, changed = NameIndex(change.added), 0
+
+    def linked_anew() -> Iterator[tuple[str, tuple[Mention, ...]]]:
+        for note in _concerned(store, tenant, change, leave, progress):
+            mentions = forget_names(note.mentions, change.gone)
+            if added.find(note.text, mentions):
+                mentions = join_mentions(note.text, mentions, change.index.find(note.text, mentions))
+            if mentions != note.mentions:
+                yield note.id, mentions
+
+    for some in _batched(linked_anew()):
+        store.set_mentions(tenant, dict(some))
+        changed += len(some)
     return changed
 
 
@@ -101,17 +99,22 @@ def _concerned(
     One document more in a large store changes few notes, and reading mentions is most of what reading a note takes.
     """
     names = NameIndex([*change.added, *(Name(pattern, pattern, "") for pattern in change.gone)])
-    pending: list[str] = []
-    for note in store.iter_notes(tenant, mentions=False):
-        if note.document_id in leave:
-            continue
-        if names.may_occur(note.text):
-            pending.append(note.id)
-        progress.advance("link", 1)
-        if len(pending) == WRITE_NOTES:
-            yield from store.notes(pending, tenant=tenant)
-            pending = []
-    yield from store.notes(pending, tenant=tenant)
+
+    def ids() -> Iterator[str]:
+        for note in store.iter_notes(tenant, mentions=False):
+            if note.document_id not in leave:
+                progress.advance("link", 1)
+                if names.may_occur(note.text):
+                    yield note.id
+
+    for some in _batched(ids()):
+        yield from store.notes(some, tenant=tenant)
+
+
+def _batched(things: Iterator[T]) -> Iterator[list[T]]:
+    """Yield as many at a time as are read and written at once."""
+    while some := list(islice(things, WRITE_NOTES)):
+        yield some
 
 
 def ingest(
@@ -203,10 +206,7 @@ class _Run:
         self.engine: LocalEngine | RayEngine = LocalEngine(models, settings, self.watch, interruption)
         known = store.document_hashes(tenant)
 
-        def names(language: Language) -> tuple[str, str]:
-            return models.embedders[language].name, models.taggers[language].name
-
-        self.plan = Plan(settings.notes, names, known, stop_on_error, reembed)
+        self.plan = Plan(settings.notes, models, known, stop_on_error, reembed)
         self._sources = Sources()
         self._documents = self._notes = self._remade = self._linked = self._pruned = self._gone = 0
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from theworld.errors import IngestionError
 from theworld.ingestion.notes import NoteSpan, iter_notes
@@ -15,14 +16,14 @@ from theworld.ingestion.report import FailedSource, IngestProgress
 from theworld.ingestion.sources import SourceFile, Sources, as_path, is_url
 from theworld.settings import NoteSettings
 from theworld.stores.records import content_hash
-from theworld.text import Language, without_qualifier
+from theworld.text import without_qualifier
+
+if TYPE_CHECKING:
+    from theworld.models.registry import Models
 
 PROCESSING = "notes-13"
 """Changes whenever the same text would be processed in another way, so that everything is made anew. Hashes begin with
 it: what was made by an earlier version is known by that."""
-
-TOLD_BYTES = 100_000
-"""Bytes of a file after which its progress is told."""
 
 Reading = tuple[SourceDocument, Iterable[NoteSpan]] | FailedSource
 """A document of a source with its notes, or what could not be read."""
@@ -71,8 +72,8 @@ class Plan:
     """Decides which documents have to be made, and keeps what reading has found."""
 
     limits: NoteSettings
-    model_names: Callable[[Language], tuple[str, str]]
-    """Language to the names of its embedder and tagger."""
+    models: Models
+    """Those that make the notes: their names are part of what a document was made with."""
     known: Mapping[str, str]
     """Content hash by document id, of the documents in the store."""
     stop_on_error: bool = False
@@ -118,7 +119,8 @@ class Plan:
         self._owners[identity] = source
         spans = tuple(notes)
         languages = sorted({span.language for span in spans})
-        models = [name for language in languages for name in self.model_names(language)]
+        pairs = ((self.models.embedders[language], self.models.taggers[language]) for language in languages)
+        models = [model.name for pair in pairs for model in pair]
         plain = json.dumps([document.aliases, document.metadata], ensure_ascii=False, sort_keys=True)
         limits = self.limits.model_dump_json()
         digest = f"{PROCESSING}:{content_hash(source, document.title, document.text, plain, limits, *models)}"
@@ -166,14 +168,9 @@ class _Meter:
 
     def along(self, notes: Iterable[NoteSpan]) -> Iterator[NoteSpan]:
         """Yield notes, telling that they are reached."""
-        reached = 0
         for note in notes:
-            reached += len(note.text.encode("utf-8", "surrogatepass"))
-            if reached >= TOLD_BYTES:
-                self.advance(reached)
-                reached = 0
+            self.advance(len(note.text.encode("utf-8", "surrogatepass")))
             yield note
-        self.advance(reached)
 
     def advance(self, steps: int) -> None:
         """Tell that so many bytes more, or all that are left, have been read."""

@@ -52,16 +52,10 @@ class SourceFile:
     """Absolute path as reached from its root (links kept)."""
     id: str
     """Path relative to the root, in POSIX form."""
-    walked: int = 0
+    walked: int
     """When its folder was walked, in nanoseconds; 0 for a file that was given by itself."""
-
-    @property
-    def size(self) -> int:
-        """Bytes; 0 where that cannot be told."""
-        try:
-            return self.path.stat().st_size
-        except OSError:
-            return 0
+    size: int
+    """Bytes; 0 where that cannot be told."""
 
     @contextmanager
     def local_copy(self) -> Iterator[tuple[Path, Path]]:
@@ -95,19 +89,16 @@ class Sources:
 
     def walk(self, entry: Path, root: Path) -> None:
         """Take in a file or folder that is met for the first time, and what lies in it."""
-        try:
+        size = 0
+        with suppress(OSError):
             status = entry.stat()
-        except OSError:
-            identity = None
-        else:
-            identity = (status.st_dev, status.st_ino) if status.st_ino else None  # remote files have none
-        if identity in self._seen:
-            return
-        if identity is not None:
+            size, identity = status.st_size, (status.st_dev, status.st_ino)
+            if status.st_ino and identity in self._seen:  # remote files have none
+                return
             self._seen.add(identity)
         if not entry.is_dir():
-            place = entry.relative_to(root).as_posix()
-            self.files.append(SourceFile(entry, *((entry.name, 0) if entry == root else (place, self._walked))))
+            place, walked = (entry.relative_to(root).as_posix(), self._walked) if entry != root else (entry.name, 0)
+            self.files.append(SourceFile(entry, place, walked, size))
             return
         try:
             inside = sorted(entry.iterdir(), key=lambda one: one.name)

@@ -99,16 +99,12 @@ class _Converting:
                 title, text = self.child.ask((data, path, seconds, MEMORY))
             except IngestionError:
                 raise
-            except ChildEndedError as error:
+            except BaseException as error:
                 self._end()
-                raise IngestionError(
-                    f"reading it took more than {seconds:,.0f} s of processor time, or all memory, and was ended",
-                    where=str(path),
-                    remedy=_HARMFUL,
-                ) from error
-            except BaseException:
-                self._end()
-                raise
+                if not isinstance(error, ChildEndedError):
+                    raise
+                reason = f"reading it took more than {seconds:,.0f} s of processor time, or all memory, and was ended"
+                raise IngestionError(reason, where=str(path), remedy=_HARMFUL) from error
             finally:
                 late.cancel()
                 self._idle = threading.Timer(IDLE_S, self.close)
