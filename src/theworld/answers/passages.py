@@ -15,7 +15,7 @@ table's header, a list's introduction) is the lead, which is shown before them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
@@ -177,16 +177,23 @@ def _taken(
         if piece.text.strip() and (not taken or (_shown(piece) <= left and not cut_short)):
             taken.append(piece)
             left -= _shown(piece)
-            led, first = announces(piece.text), taken[0].note
-            if piece.whole and (led or note.ordinal == first.ordinal + len(taken) - 1):
-                near = note if led else first
-                after = around(near.document_id, near.ordinal).get(note.ordinal + 1)
-                if after is not None and (led or _touches(piece, after, between)):
-                    section = after.section[: len(note.section)] if led else after.section
-                    waiting.extendleft([after] if section == note.section else [])
+            waiting.extendleft(_going_on(taken, between, around))
         if not piece.whole and left < LEAST_SHARE * limit:
             break
     return taken
+
+
+def _going_on(taken: Sequence[_Piece], between: ReadText, around: Around) -> Iterator[StoredNote]:
+    """Yield the note after the last one taken: what its end announces, or what the best note's section goes on with."""
+    piece, first = taken[-1], taken[0].note
+    note, led = piece.note, announces(piece.text)
+    if piece.whole and (led or note.ordinal == first.ordinal + len(taken) - 1):
+        near = note if led else first
+        after = around(near.document_id, near.ordinal).get(note.ordinal + 1)
+        if after is not None and (led or _touches(piece, after, between)):
+            section = after.section[: len(note.section)] if led else after.section
+            if section == note.section:
+                yield after
 
 
 def _fitting(

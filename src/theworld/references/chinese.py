@@ -12,6 +12,7 @@ from functools import partial
 
 from theworld.references.chinese_topics import (
     ASKING,
+    IN_A_PLACE,
     MEASURE,
     TIME,
     asks_for,
@@ -95,7 +96,7 @@ class ChineseFollowUp(FollowUp):
         """Return the question before with a value in the place of its like, or the value of its topic; else None."""
         if alone := super().refill(value, named=named and not value.isascii()):
             return alone
-        query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"))
+        query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"), owner=bare(self.query).endswith("的呢"))
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
 
     def _named_thing(self) -> Standalone | None:
@@ -146,7 +147,7 @@ class ChineseFollowUp(FollowUp):
             return Antecedent(name, before.source if compared else said) if name else None
         about = in_frame(before.text)[0]
         topic = topic_of(about)
-        unsure = not topic or _UNSURE.search(about) or topic[-1] in "上里中内下"  # where the thing is
+        unsure = not topic or _UNSURE.search(about) or topic.endswith(IN_A_PLACE)
         return None if unsure else Antecedent(topic, before.source)
 
     def _dependent(self) -> Standalone:
@@ -160,9 +161,10 @@ class ChineseFollowUp(FollowUp):
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 
-def _filled(value: str, question: str) -> str | None:
+def _filled(value: str, question: str, *, owner: bool) -> str | None:
+    """Return a question with a value in the place of its topic, or asked of it; of an `owner` ("X的呢") the former."""
     topic = topic_of(question)
-    if any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
+    if not owner and any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
         return f"{topic or question}的{value}"
     latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
     if len(latin) == 1 or (latin and question.startswith(latin[0])):  # a sentence begins with its topic

@@ -11,6 +11,8 @@ from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 
 MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
+IN_A_PLACE = ("上", "里", "中", "内", "下")
+"""Ends of what says where the thing is that a question is about."""
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40
 LONGEST_NAME, LONGEST_NOUN = 14, 6  # characters of an answer that is nothing but a name, of a noun after 第一个, 那个
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
@@ -29,7 +31,7 @@ _ASKS_FOR = re.compile(
 )
 _WHO_IS = re.compile("[^的]+是(?:谁|哪位|什么人)")
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
-_SAYS = re.compile("都[很是不有没]|很|非常|更|没有|由|.比|.是")
+_SAYS = re.compile(rf"都[很是不有没]|很|非常|更|没有|由|.比|.是|\d\s*{MEASURE}")
 _WHO = re.compile("谁|哪位")
 _FRAME = re.compile("^.{1,2}[好完成]了?(?:以后|之后|后)|(?:比较|最|更|太|很)(?:好|..)$")
 """Around what a question asks: when it is done, without its object, and how good it is."""
@@ -58,7 +60,9 @@ def bare(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def topic_of(question: str) -> str:
-    """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明"."""
+    """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明".
+
+    Of what is somewhere the thing, not the place: "墙上有霉斑怎么办？" -> "霉斑"."""
     text = bare(question[:200])
     folded = fold_in_place(text)
     opened = pattern_of(_OPENERS).match(folded)
@@ -70,6 +74,8 @@ def topic_of(question: str) -> str:
             tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern})?[了过着]?$"
             end = start + len(re.sub(tail, "", folded[start:end]))
     topic = bare(text[start:end])
+    if cut and cut.group().endswith("有") and topic.endswith(IN_A_PLACE) and not ASKING.match(folded, cut.end()):
+        return topic_of(text[cut.end() :]) or topic
     # One character that is left may be the half of a word (四会, 他汀).
     return topic if topic_tokens(topic) and 1 < len(topic) <= LONGEST_TOPIC else ""
 

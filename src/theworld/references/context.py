@@ -57,7 +57,7 @@ _SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或
 _BRACKETED = re.compile(r"\s*(?:\([^()]*\)|（[^（）]*）)")
 _ROUND = re.compile(
     r"(?i)\b(?:I|you|we|he|she|it|they|there|who|which|that|so|if|when|as|is|are|was|were|be|can|may|must|will|has|have|had)\b"
-    r"|[的都是等，。]|[一二两三四五六七八九十\d]+[个种类项条款]"
+    r"|[的都是等，。]|(?:^|[都也只还要共般])有(?![线机效限])|[一二两三四五六七八九十\d]+[个种类项条款]"
 )  # What no noun holds: it belongs to a clause, or to what is round a list
 _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
@@ -68,11 +68,15 @@ ORDINAL = re.compile(
     rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
     r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
+    rf"|(?P<other>\bthe\s+other(?:\s+(?:one|option|way|kind)\b|(?=\W*$|\s+(?:{FINITE})\b))|另外?[一那][个种条项款类])"
 )
+"""An item by its place, or of two "the other one", 另一个."""
 _SMALL_TALK = (
     r"«english.small_talk»(?:[\s,!.]+«english.small_talk»)*|(?=.{1,20}$)(?:«chinese.small_talk»[\s，。！,.!~～]*)+"
 )
-_SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有]|\W)*")
+_SAYS_NO_MORE = re.compile(
+    r"(?i)(?:\b(?:and|or|so|no|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有不是对]|\W)*"
+)
 
 
 @dataclass(frozen=True)
@@ -149,8 +153,8 @@ class FollowUp:
         return Span(match.start(), match.end(), self.query[match.start() : match.end()].strip())
 
     def thing(self, span: Span, called: Callable[[str], set[str]]) -> Standalone | None:
-        """ "That museum": the one thing called so in the last answer, else in its question, "the Science Museum"."""
-        for text, index in (last_answer(self.history), (self.frame[0], self.before.source)):
+        """ "That museum": the one thing called so in the last answer, else in its question or its root."""
+        for text, index in (last_answer(self.history), *((said, self.before.source) for said in self.frame)):
             if things := list(called(text)):
                 query = self.query[: span.start] + things[0] + self.query[span.end :]
                 used, reason = Antecedent(things[0], index), "what is called so in the last turn"
@@ -205,7 +209,10 @@ class FollowUp:
         match = ORDINAL.search(fold_in_place(self.query))
         if match is None:
             return None
-        rank, span, noun = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match), match["noun"]
+        word, span, noun = match["en"] or match["cn"] or match["end"], self.span(match), match["noun"]
+        if match["other"]:
+            return self._other(span)
+        rank = RANKS[word]
         offers = (offer for offer in self._offers(match) if len(offer[2]) > max(rank, 1))
         nearest = next(offers, (0, -1, ()))
         sought = noun or not match["en"]
@@ -217,6 +224,16 @@ class FollowUp:
         span = span._replace(end=span.end if noun else span.end + named)
         chosen = Antecedent(items[rank], index)
         return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
+
+    def _other(self, span: Span) -> Standalone | None:
+        """ "The other one": of the latest list of two, of which the question before names one, the one it does not."""
+        asked = fold_in_place(self.before.text)
+        for _, index, items in self._offers(None):
+            left = [item for item in items if place_of(fold_in_place(_name_of(item)), asked) < 0]
+            if len(items) == 2 and len(left) == 1:
+                chosen = Antecedent(left[0], index)
+                return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
+        return None
 
     def with_listed(self, value: str, question: str) -> str | None:
         """Return a question with an item that a text names in the place of another one of the same list, if so."""

@@ -53,6 +53,10 @@ _DEMONSTRATIVE = re.compile(
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b(?!\s+of\b)"
     r"|\bthat\W*$)"
 )
+_WHICH_ONE = re.compile(
+    rf"(?i)\b(?:which|what)\s+(?!(?:{FINITE}|of|ones?)\b)\w+.*\b(?:{FINITE})\s+the\s+[\w-]+\s+ones?\b"
+)
+"""A question that names what "one" stands for: "Which plan is the cheaper one?"."""
 _DEFINITE = re.compile(rf"\bthe\s+(?P<noun>[\w-]+)(?!\s+of\b)(?=\s+{PREPOSITION}\b|(?:\s+\w+)?\W*$)", re.IGNORECASE)
 _THIS_NOUN = re.compile(r"\b[Tt]h(?:is|at)\s+(?P<noun>[a-z][\w-]*)\b")
 _CONTINUES = re.compile(
@@ -209,13 +213,14 @@ class EnglishFollowUp(FollowUp):
         if self.long:
             return Standalone()
         known = self._known_noun()
-        if match := _DEMONSTRATIVE.search(self.query) or known:
+        own_one = _WHICH_ONE.search(self.query)
+        if match := (None if own_one else _DEMONSTRATIVE.search(self.query)) or known:
             noun = _THIS_NOUN.search(self.query) or known
             called = self.thing(self.span(noun), partial(_things_called, noun["noun"])) if noun else None
             return called or self.in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
-        most = MOST_OWN_WORDS if _ADDS.search(self.query) else int(few)
+        most = MOST_OWN_WORDS if _ADDS.search(self.query) and not own_one else int(few)
         bare = (not self.named and len(own) <= most) or self.fragment
         match = _CONTINUES.match(self.query)
         if not (match or bare) or {name.text for name in self.named} & {name.text for name in self.names}:

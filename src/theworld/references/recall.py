@@ -39,7 +39,6 @@ MOST_RANKED = 20  # stances of a history that are compared with the topic named,
 TOPIC_NEIGHBOURS = 2  # messages taken before and after a labelled one
 _POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
 _ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth)\b|(?<=第)[一二三四五]|最初|最早|一开始|最开始")
-_ROLES = ("user", "assistant")
 MOST_SENTENCES = 3
 LONGEST_LIST = 600  # characters of a list that are quoted
 
@@ -229,31 +228,39 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     Where the reference came from a kept stance alone, that stance is the quote.
     """
     folded, wanted = fold_in_place(question), topic_tokens(question)
-    asked, answers = ([i for i, m in enumerate(history) if m.role == role and text_of(m).strip()] for role in _ROLES)
+    asked, answers = _messages_of("user", history), _messages_of("assistant", history)
     ordinal = _ORDINAL.search(folded)
-    rank, word = (RANKS[ordinal.group()], ordinal.group()) if ordinal else (len(asked), "")
-    own = f"my {word} question" in folded or f"第{word}个问题" in folded
-    counted = asked[rank] if rank < len(asked) else None
+    word = ordinal.group() if ordinal else ""
+    counted = dict(enumerate(asked)).get(RANKS[word]) if word else None
     if asks("asked").search(folded):
-        if asked and not ordinal:
-            wanted = topic_tokens(asks("asked").sub(" ", folded))
-            share, counted = max((overlap(wanted, text_of(history[i])), i) for i in asked)
-            counted = counted if share or not wanted else None
-        return None if counted is None else _quoted(history, counted)
-    # The question before an answer counts half.
+        turn = counted if word else _asked_last(topic_tokens(asks("asked").sub(" ", folded)), history, asked)
+        return None if turn is None else _quoted(history, turn)
     shared = [overlap(wanted, text_of(message)) for message in history]
+    # The question before an answer counts half.
     said = {i: shared[i] + (shared[i - 1] / 2 if i - 1 in asked else 0) for i in answers}
+    stance = reference.reference_type is ReferenceType.STANCE
     recalled = said.keys() & set(reference.source_turns)
-    if recalled:
-        # "Just now" may be longer ago than what it recalls where only that has the words.
-        turn = max(said, key=lambda i: (said[i], i in recalled, i))
-        if counted is not None and counted + 1 in said and (own or not said[turn]):
-            return _quoted(history, counted + 1)
-        unsaid = wanted and not said[turn] and reference.reference_type is not ReferenceType.STANCE
-        return None if unsaid else _quoted(history, turn)._replace(clear=not wanted or said[turn] >= CLEAR_OVERLAP)
-    if reference.reference_type is ReferenceType.STANCE and reference.resolved_content:
-        return Quote(reference.resolved_content, -1, 0, len(reference.resolved_content))
-    return None
+    if not recalled:
+        kept = reference.resolved_content if stance else None
+        return Quote(kept, -1, 0, len(kept)) if kept else None
+    # "Just now" may be longer ago than what it recalls where only that has the words.
+    turn = max(said, key=lambda i: (said[i], i in recalled, i))
+    own = f"my {word} question" in folded or f"第{word}个问题" in folded
+    if counted is not None and counted + 1 in said and (own or not said[turn]):
+        return _quoted(history, counted + 1)
+    if wanted and not said[turn] and not stance:
+        return None
+    return _quoted(history, turn)._replace(clear=not wanted or said[turn] >= CLEAR_OVERLAP)
+
+
+def _messages_of(role: str, history: Sequence[Message]) -> list[int]:
+    return [i for i, message in enumerate(history) if message.role == role and text_of(message).strip()]
+
+
+def _asked_last(wanted: frozenset[str], history: Sequence[Message], asked: Sequence[int]) -> int | None:
+    """Return the user's message that shares most with what is wanted, of several the last one; None without any."""
+    share, turn = max(((overlap(wanted, text_of(history[i])), i) for i in asked), default=(0.0, None))
+    return turn if share or not wanted else None
 
 
 def _quoted(history: Sequence[Message], turn: int) -> Quote:

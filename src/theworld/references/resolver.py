@@ -138,7 +138,7 @@ class ReferenceResolver:
             metadata["recall_turns"] = recall
         if alone.antecedents:
             metadata["antecedents"] = list(alone.antecedents)
-        depends = found[0].kind in {"pronoun", "continuation"} or alone.reason == CORRECTED
+        depends = found[0].kind in {"pronoun", "continuation"} or alone.reason in {CORRECTED, ITEM}
         supplemented = _supplement(query, matches, conversation.history)
         rewritten = alone.query or supplemented if depends else supplemented or alone.query
         return ResolvedReference(

@@ -203,17 +203,8 @@ def _allocate(
             path = "sql"
     if path == "sql" and not database:
         path = "hybrid" if names else "none"
-    budget, tokens, rerank = features.deadline_ms, features.tokens_left, settings.rerank.kind != "none"
-    if context.rerank is not None:
-        rerank = rerank and context.rerank
-        reasons.append(f"the caller chose {'reranking' if context.rerank else 'no reranking'}")
-    elif rerank and budget < SHORTEST_MS:
-        rerank = False
-        reasons.append(f"budget of {budget:.0f} ms: no reranking")
-    most = settings.retrieval.per_channel
-    if budget < SHORT_MS and context.channels is None:
-        most = max(1, most // 2)
-        reasons.append(f"budget of {budget:.0f} ms: half as many candidates")
+    rerank, most = _within_budget(features.deadline_ms, context, settings, reasons)
+    tokens = features.tokens_left
     if tokens is not None and tokens <= 0:
         reasons.append("no tokens left: no language model")
     return RouteDecision(
@@ -227,6 +218,21 @@ def _allocate(
         reasons=tuple(reasons),
         strategy=strategy,
     )
+
+
+def _within_budget(budget: float, context: Context, settings: Settings, reasons: list[str]) -> tuple[bool, int]:
+    """Return whether to rerank, and how many candidates to ask of a channel, in so many milliseconds."""
+    rerank, most = settings.rerank.kind != "none", settings.retrieval.per_channel
+    if context.rerank is not None:
+        rerank = rerank and context.rerank
+        reasons.append(f"the caller chose {'reranking' if context.rerank else 'no reranking'}")
+    elif rerank and budget < SHORTEST_MS:
+        rerank = False
+        reasons.append(f"budget of {budget:.0f} ms: no reranking")
+    if budget < SHORT_MS and context.channels is None:
+        most = max(1, most // 2)
+        reasons.append(f"budget of {budget:.0f} ms: half as many candidates")
+    return rerank, most
 
 
 def _channels(
