@@ -34,7 +34,7 @@ from theworld.ontology.questions.matching import Match, Matcher, QueryMatches
 from theworld.ontology.retrieval import OntologyIndex, find
 from theworld.ontology.storing import import_ontology, to_edges, to_nodes
 from theworld.ontology.walking import OntologyGraph, walk
-from theworld.retrieval.dense import nearest
+from theworld.retrieval.channel import nearest
 from theworld.settings import Settings
 from theworld.state import Context, QueryOutput
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -60,7 +60,7 @@ def read_html(folder: Path) -> None:
 
 
 def read_turtle(folder: Path) -> None:
-    from theworld.ontology.files.formats import load_ontology
+    from theworld.ontology.files import load_ontology
 
     (folder / "a.ttl").write_text("", encoding="utf-8")
     load_ontology(folder / "a.ttl")

@@ -31,7 +31,7 @@ from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.judging import is_right as gives_answer
 from theworld.evaluation.metrics import first_occurrences
 from theworld.graph import Resources, build_graph, make_resources
-from theworld.graph.checkpoints import allow_state_types
+from theworld.graph.build import allow_state_types
 from theworld.nodes.fuse_candidates import to_candidate
 from theworld.ranking.fusion import Fused
 from theworld.state import EVIDENCE_NOTES, AnswerKind, Candidate, Channel, Context, QueryInput, Update

@@ -91,7 +91,7 @@ class PassageSearch(AbstractContextManager["PassageSearch"]):
 
     def _open(self, store: Path) -> CompiledGraph:
         from theworld.graph import build_graph, open_resources
-        from theworld.graph.warm_up import warm_up
+        from theworld.graph.resources import warm_up
         from theworld.settings import Settings
 
         resources = self._stack.enter_context(open_resources(Settings.load(store=store)))

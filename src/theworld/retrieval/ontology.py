@@ -11,7 +11,7 @@ from theworld.deadline import Deadline
 from theworld.ontology.questions.descriptions import Described
 from theworld.ontology.questions.matching import QueryMatches
 from theworld.ontology.retrieval import NESTED, Findings, OntologyIndex, OntologyIndexes, find
-from theworld.retrieval.evidence_paths import telling_steps
+from theworld.retrieval.graph import telling_steps
 from theworld.retrieval.notes import NoteSource
 from theworld.settings import OntologySettings
 from theworld.state import (

@@ -18,7 +18,7 @@ from theworld.service.api.replies import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError,
 from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest, examples
 from theworld.service.api.serving import RequestContext, service_of
 from theworld.service.openai.schemas import Lenient, described, failing
-from theworld.state.places import PATH_SEPARATOR
+from theworld.state.answers import PATH_SEPARATOR
 
 router = APIRouter(tags=["Dify"])
 _EQUAL = frozenset({"is", "=", "in"})

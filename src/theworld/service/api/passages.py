@@ -24,7 +24,7 @@ from markdown_it.token import Token
 from theworld.answers import shown_text
 from theworld.settings import ServiceSettings
 from theworld.state import Answer, Candidate, Citation
-from theworld.state.places import place_of
+from theworld.state.answers import place_of
 
 _TAGS = set(
     "p br hr strong em s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr th td a section header "
