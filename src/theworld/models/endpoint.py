@@ -18,7 +18,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_e
 
 from theworld.deadline import seconds_to_wait
 from theworld.errors import ModelError
-from theworld.extras import import_package
+from theworld.packages import import_package
 from theworld.single_flight import Lazy
 
 Reply = TypeVar("Reply", bound=BaseModel)

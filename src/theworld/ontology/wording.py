@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from theworld.data_files import load_table
 from theworld.ontology.walking import OntologyGraph, Step, Way
+from theworld.packages import load_table
 from theworld.state import PathStep
 from theworld.text import Language
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from theworld.errors import OntologyError
-from theworld.extras import import_package
 from theworld.ontology.files.reading import ENDINGS, Format, read_ontology
 from theworld.ontology.model import Ontology
+from theworld.packages import import_package
 
 if TYPE_CHECKING:
     from theworld.ontology.files.rdf_writing import Loss
