@@ -30,7 +30,6 @@ from theworld.state.candidates import (
     Mention,
     MentionType,
     PathStep,
-    ScoreScale,
     Value,
 )
 from theworld.state.ontology import (
@@ -91,7 +90,6 @@ __all__ = [
     "ResolvedReference",
     "RouteDecision",
     "RoutePath",
-    "ScoreScale",
     "Sureness",
     "StageTrace",
     "TableColumn",

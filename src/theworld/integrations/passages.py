@@ -51,8 +51,7 @@ class Passage:
             "hop": candidate.hop,
             "bridge": candidate.bridge,
         }
-        text = f"{candidate.lead}\n{candidate.text}" if candidate.lead else candidate.text
-        return cls(candidate.note_id, text, candidate.final_score, metadata)
+        return cls(candidate.note_id, candidate.whole_text, candidate.final_score, metadata)
 
 
 class PassageSearch(AbstractContextManager["PassageSearch"]):

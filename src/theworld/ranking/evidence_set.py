@@ -29,7 +29,7 @@ from theworld.ranking.greedy_cover import (
 )
 from theworld.ranking.pointwise import distinct
 from theworld.ranking.second_hop import SecondHop, Space, joined_by, rest_of
-from theworld.state import Candidate, ScoreScale
+from theworld.state import Candidate
 from theworld.stores.array_folder import inner_products
 from theworld.stores.protocols import DenseStore, GraphStore, Link
 from theworld.stores.token_codes import best_cosines
@@ -84,11 +84,6 @@ class EvidenceSetReranker:
     def name(self) -> str:
         """Name and version of the objective."""
         return "evidence-set-v2"
-
-    @property
-    def scale(self) -> ScoreScale:
-        """Relevance in [0, 1]."""
-        return "unit"
 
     def rerank(
         self, query: str, candidates: Sequence[Candidate], *, top_k: int, tenant: str, deadline: Deadline

@@ -57,11 +57,6 @@ def linked(item: Candidate | Citation, base: str) -> dict[str, str]:
     return {"title": place, "url": document_url(base, item.document_id, item.note_id)}
 
 
-def whole_text(candidate: Candidate) -> str:
-    """Return a note's text below the header or introduction that it lacks."""
-    return f"{candidate.lead}\n{candidate.text}" if candidate.lead else candidate.text
-
-
 def answer_html(answer: Answer) -> str:
     """Return an answer as clean HTML: the short answer, then its passages, or else its text as Markdown."""
     if not answer.passages:
