@@ -30,7 +30,7 @@ from theworld.graph import build_graph, make_resources
 from theworld.ingestion import ingest
 from theworld.models.registry import Models, load_models
 from theworld.ontology import Lookup, parse_ontology
-from theworld.ontology.questions.matching import Match, Matcher, QueryMatches
+from theworld.ontology.matching import Match, Matcher, QueryMatches
 from theworld.ontology.retrieval import OntologyIndex, find
 from theworld.ontology.storing import import_ontology, to_edges, to_nodes
 from theworld.ontology.walking import OntologyGraph, walk

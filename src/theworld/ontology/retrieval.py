@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from theworld.deadline import Deadline
+from theworld.ontology.descriptions import UNREAD, DescriptionReader, Reading
 from theworld.ontology.lookup import Lookup
+from theworld.ontology.matching import Matcher, QueryMatches
 from theworld.ontology.model import Ref
-from theworld.ontology.questions.descriptions import UNREAD, DescriptionReader, Reading
-from theworld.ontology.questions.matching import Matcher, QueryMatches
 from theworld.ontology.storing import from_nodes
 from theworld.ontology.walking import (
     HOPS,

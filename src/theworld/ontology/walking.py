@@ -1,4 +1,4 @@
-"""K-hop walks over the ontology graph: what is reached from a start, how strongly, and on which way.
+"""K-hop walks over the ontology graph: what is reached from a start, how strongly, on which way, and that in words.
 
 The strength of a way is the product of its edges' weights, of the decay of every hop and of the hub damping of every
 node passed. All factors are at most 1 and the decay is less, so a way through a circle is never the strongest one: the
@@ -7,8 +7,6 @@ walk cannot go round. Level by level, in numpy; at most `FAN_OUT` neighbours of 
 An edge can be walked either way, with a factor that says how much is kept: from a relation to its range class all of
 it, from a class to one of its samples little. A node with many neighbours passes less to each (hub damping). What a
 class inherits counts as its own, a little less for every generation.
-
-Ways are told in words, Chinese or English.
 """
 
 from __future__ import annotations
