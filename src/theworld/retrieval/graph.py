@@ -20,11 +20,11 @@ MAX_KEYS = 300
 """Names of a query that are looked up."""
 SHORTEST, SHORTEST_CJK = 3, 2
 """Characters of a name; shorter ones have too many meanings."""
+Known = Callable[[Sequence[str]], Mapping[str, int]]
+"""Entity keys -> number of notes naming each known one."""
 
 
-def known_by_another_name(
-    keys: Sequence[str], known: Callable[[Sequence[str]], Mapping[str, int]], names: EntriesByName
-) -> dict[str, dict[str, int]]:
+def known_by_another_name(keys: Sequence[str], known: Known, names: EntriesByName) -> dict[str, dict[str, int]]:
     """Return key -> the store's keys (with their numbers of notes) of the one entry that has this name.
 
     Of a name that several entries have, only one must be known to the store, and not by this name: which is meant is
@@ -43,10 +43,6 @@ def known_by_another_name(
         if len(stored) == 1 and (len(found) == 1 or key not in stored[0]):
             meant[key] = stored[0]
     return meant
-
-
-Known = Callable[[Sequence[str]], Mapping[str, int]]
-"""Entity keys -> number of notes naming each known one."""
 
 
 def query_entities(question: Question, known: Known, names: EntriesByName | None = None) -> dict[str, int]:
