@@ -71,8 +71,8 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
         edges.after_resolution(find_parts),
         ["answer_from_history", "answer_parts", "route_query"],
     )
-    graph.add_conditional_edges("answer_from_history", edges.after_history, ["finish_answer", "route_query"])
-    graph.add_conditional_edges("answer_parts", edges.after_parts, ["finish_answer", "route_query"])
+    for node in ("answer_from_history", "answer_parts"):
+        graph.add_conditional_edges(node, edges.after_history_or_parts, ["finish_answer", "route_query"])
     _add_answering(graph, resources)
     compiled: CompiledGraph = graph.compile(checkpointer=allow_state_types(checkpointer), name="theworld")
     return admit(compiled, RunLimit(resources.limit))

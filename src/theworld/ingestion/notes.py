@@ -113,8 +113,7 @@ def iter_notes(
         alike = group.section == current.section and not group.heading and not group.lead
         return alike and _fits(text, current.start, group.end, limits)
 
-    # The first section where the document's title is its heading, which is one of several beside each other.
-    first = (title,) if blocks and blocks[0].section[:1] == (title,) else None
+    first = _titled_section(blocks, title)
 
     def inside(current: _Group, group: _Group) -> bool:
         return group.section[: len(current.section)] == current.section
@@ -139,6 +138,11 @@ def iter_notes(
         begin, end = _trimmed(text, group.start, group.end, kind)
         section = group.section[1:] if group.section[:1] == first else group.section
         yield NoteSpan(text[begin:end], begin, end, language, section, kind, group.lead)
+
+
+def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | None:
+    """Return the first section where the document's title is its heading, which is one of several beside each other."""
+    return (title,) if blocks and blocks[0].section[:1] == (title,) else None
 
 
 def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:

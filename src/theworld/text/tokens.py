@@ -23,13 +23,11 @@ _STEMMING = threading.Lock()
 """A stemmer works in its own fields: two threads at once get each other's stems."""
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """Return the English Snowball stem of a lower-case word; words with digits stay as they are."""
-    return _remembered_stem(word) if word.isalpha() and word.isascii() else word
-
-
-@lru_cache(maxsize=50_000)
-def _remembered_stem(word: str) -> str:
+    if not word.isalpha() or not word.isascii():
+        return word
     with _STEMMING:
         return str(_STEMMER.stemWord(word))
 
