@@ -62,7 +62,7 @@ $(STAMP): $(PRODUCT)
 	@touch $@
 
 docs: $(STAMP)
-	$(BIN)/python -m theworld.graph.picture docs/architecture.md
+	$(BIN)/python benchmarks/graph_picture.py docs/architecture.md
 	$(BIN)/python benchmarks/settings_reference.py docs/settings.md
 
 # The documents as a site, in site/: a broken link is an error.

@@ -26,7 +26,7 @@ from chaos_measures import damage, disk, ingesting, kills, load, serving
 from chaos_measures.results import Results
 from environment import environment
 
-from theworld.data_files import cache_folder
+from theworld.packages import cache_folder
 
 PARTS = {"kills": kills, "ingest": ingesting, "damage": damage, "disk": disk, "clock": serving, "load": load}
 

@@ -33,8 +33,8 @@ from theworld.evaluation.metrics import percentile  # noqa: E402
 from theworld.models.protocols import FloatArray  # noqa: E402
 from theworld.models.registry import load_models  # noqa: E402
 from theworld.settings import Settings  # noqa: E402
+from theworld.stores.array_folder import inner_products  # noqa: E402
 from theworld.stores.knowledge_store import KnowledgeStore  # noqa: E402
-from theworld.stores.products import inner_products  # noqa: E402
 
 Rows = NDArray[np.int64]
 Search = Callable[[FloatArray], Rows]

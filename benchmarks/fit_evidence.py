@@ -5,7 +5,7 @@
 
 A SET holds corpus/ and questions.jsonl, a FOLDER is in the BEIR layout. Two logistic functions are fitted:
 
-- the graph's share in fusion (`src/theworld/ranking/graph_share.py`): whether the graph's list beats words and vectors
+- the graph's share in fusion (`src/theworld/ranking/fusion.py`): whether the graph's list beats words and vectors
   on a question, weighed by how much (nDCG@10 by document), each set counting by the square root of its mean gain. Twice
   the fitted weights are used: in between, the mixture of both lists loses to either;
 - sureness (`src/theworld/answers/sureness.py`): whether the gold documents are there, each question asked twice, once
@@ -38,7 +38,7 @@ from theworld.graph import build, build_graph, open_resources
 from theworld.nodes.fuse_candidates import fuse_candidates
 from theworld.questions import Question, read_question
 from theworld.ranking import fuse_minmax
-from theworld.ranking.graph_share import signs as graph_signs
+from theworld.ranking.fusion import signs as graph_signs
 from theworld.settings import Settings
 from theworld.state import Candidate, ChannelResult, Context, QueryState, Update
 

@@ -25,7 +25,7 @@ from latency import resident_mb
 
 from theworld.evaluation.metrics import percentile
 from theworld.questions import read_question
-from theworld.retrieval.seeds import query_entities
+from theworld.retrieval.graph import query_entities
 from theworld.stores.array_folder import ArrayFolder, Generation
 from theworld.stores.files import bytes_under
 from theworld.stores.graph import MappedGraph, RankingParameters

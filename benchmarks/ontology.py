@@ -30,11 +30,11 @@ from theworld.graph import build_graph, make_resources
 from theworld.ingestion import ingest
 from theworld.models.registry import Models, load_models
 from theworld.ontology import Lookup, parse_ontology
-from theworld.ontology.questions.matching import Match, Matcher, QueryMatches
+from theworld.ontology.matching import Match, Matcher, QueryMatches
 from theworld.ontology.retrieval import OntologyIndex, find
 from theworld.ontology.storing import import_ontology, to_edges, to_nodes
 from theworld.ontology.walking import OntologyGraph, walk
-from theworld.retrieval.dense import nearest
+from theworld.retrieval.channel import nearest
 from theworld.settings import Settings
 from theworld.state import Context, QueryOutput
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -1,17 +1,22 @@
-"""Wire the nodes into one graph."""
+"""Wire the nodes into one graph, whose checkpoints restore the values of the state and nothing else."""
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Checkpointer
 
+import theworld.state
 from theworld.graph import edges
 from theworld.graph.admission import RunLimit, admit
-from theworld.graph.checkpoints import allow_state_types
 from theworld.graph.resources import Resources
 from theworld.graph.tracing import bind
 from theworld.nodes.answer_from_history import answer_from_history
@@ -66,8 +71,8 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
         edges.after_resolution(find_parts),
         ["answer_from_history", "answer_parts", "route_query"],
     )
-    graph.add_conditional_edges("answer_from_history", edges.after_history, ["finish_answer", "route_query"])
-    graph.add_conditional_edges("answer_parts", edges.after_parts, ["finish_answer", "route_query"])
+    for node in ("answer_from_history", "answer_parts"):
+        graph.add_conditional_edges(node, edges.after_history_or_parts, ["finish_answer", "route_query"])
     _add_answering(graph, resources)
     compiled: CompiledGraph = graph.compile(checkpointer=allow_state_types(checkpointer), name="theworld")
     return admit(compiled, RunLimit(resources.limit))
@@ -208,3 +213,23 @@ def _connect_answering(graph: Graph, resources: Resources) -> None:
     graph.add_edge("reply_to_smalltalk", "finish_answer")
     graph.add_edge("report_no_evidence", "finish_answer")
     graph.add_edge("finish_answer", END)
+
+
+def state_types() -> list[tuple[str, str]]:
+    """Return (module, name) of every class that a checkpoint of this graph can hold."""
+    classes: list[type] = [AIMessage, HumanMessage, SystemMessage, ToolMessage]
+    classes += [value for name, value in vars(theworld.state).items() if inspect.isclass(value) and name[0].isupper()]
+    return sorted({(value.__module__, value.__name__) for value in classes})
+
+
+def allow_state_types(checkpointer: Checkpointer) -> Checkpointer:
+    """Return a checkpointer that restores this graph's values, and nothing that is not on the list.
+
+    LangGraph's default restores any class and warns of each. A serializer the caller made (an encrypting one, or one
+    with other types allowed) is the caller's choice and stays as it is.
+    """
+    if not isinstance(checkpointer, BaseCheckpointSaver) or type(checkpointer.serde) is not JsonPlusSerializer:
+        return checkpointer
+    clone = copy.copy(checkpointer)
+    clone.serde = JsonPlusSerializer(allowed_msgpack_modules=state_types())
+    return clone

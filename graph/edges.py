@@ -15,8 +15,6 @@ from theworld.settings import AnswerSettings
 from theworld.state import Channel, Context, QueryState, context_at, context_of
 
 CHANNEL_NODES = {channel: f"retrieve_{channel}" for channel in get_args(Channel)}
-
-
 Choose = Callable[[QueryState, Runtime[Context]], str]
 
 
@@ -31,13 +29,8 @@ def after_resolution(find_parts: FindParts) -> Choose:
     return choose
 
 
-def after_history(state: QueryState) -> str:
-    """Where the conversation holds no answer, the documents are searched."""
-    return "finish_answer" if state.result is not None else "route_query"
-
-
-def after_parts(state: QueryState) -> str:
-    """Parts of which none was answered leave the question whole."""
+def after_history_or_parts(state: QueryState) -> str:
+    """Where the conversation holds no answer, or no part got one, the documents are searched for the whole question."""
     return "finish_answer" if state.result is not None else "route_query"
 
 

@@ -1,12 +1,14 @@
-"""What the graph is built over: stores, models and clients, opened once and closed together."""
+"""What the graph is built over: stores, models and clients, opened once, warmed up and closed together."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.entities import (
     DeterministicJudge,
     EntityJudge,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 
 WARM_UP = "warm up"
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -166,3 +169,28 @@ def ready(reranker: Reranker) -> Iterator[None]:
     finally:
         if isinstance(reranker, RemoteReranker):
             reranker.close()
+
+
+WARM_UP_QUESTIONS = {
+    "en": "Where was the author of the first novel about the moon born?",
+    "zh": "第一部月球小说的作者出生在哪里？",
+}
+"""One in each language, of more than one hop, so that it takes the whole way."""
+
+
+def warm_up(graph: Any, resources: Resources) -> None:
+    """Ask the graph in the languages of the notes, of the tenant that has most of them, without a language model.
+
+    A warm-up that fails is logged: the first question may then be late, and says itself what is wrong.
+    """
+    tenants = resources.store.info()["tenants"]
+    if not tenants:
+        return
+    tenant = max(sorted(tenants), key=lambda name: tenants[name]["notes"])
+    context = Context(tenant=tenant, use_model=False, deadline_ms=BACKGROUND_DEADLINE_MS)
+    for language, question in WARM_UP_QUESTIONS.items():
+        if language in tenants[tenant]["languages"]:
+            try:
+                graph.invoke({"question": question}, context=context)
+            except Exception as error:  # what is wrong is for the first question to say
+                _LOG.warning("the warm-up failed, the first question may be late: %s", error)

@@ -27,7 +27,7 @@ from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, Degradation, Passage, QueryState, Update, context_of
-from theworld.state.places import place_of
+from theworld.state.answers import place_of
 from theworld.stores.protocols import DenseStore
 from theworld.stores.records import Note, Span, StoredNote
 

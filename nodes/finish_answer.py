@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from theworld.answers import said_text
 from theworld.nodes.receive_question import SAID
-from theworld.retrieval.evidence_paths import distinct_paths
+from theworld.retrieval.graph import distinct_paths
 from theworld.state import Answer, Context, Message, QueryState, Update, context_of
 
 

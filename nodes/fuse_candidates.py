@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from langgraph.runtime import Runtime
 
 from theworld.degrading import degrading
-from theworld.ranking.fusion import Fused, Ranking, fuse, fuse_minmax
-from theworld.ranking.graph_share import channel_weights
+from theworld.ranking.fusion import Fused, Ranking, channel_weights, fuse, fuse_minmax
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import NoteSource, candidate_of, read_notes, reading_deadline
 from theworld.settings import Settings

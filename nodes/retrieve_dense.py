@@ -7,8 +7,7 @@ import time
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
-from theworld.retrieval.channel import ranked, search_channel
-from theworld.retrieval.dense import EmbedderOf, nearest
+from theworld.retrieval.channel import EmbedderOf, nearest, ranked, search_channel
 from theworld.settings import RetrievalSettings
 from theworld.state import ChannelPlan, Context, QueryState, Update
 from theworld.stores.protocols import DenseStore

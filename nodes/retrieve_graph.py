@@ -12,10 +12,8 @@ from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.questions import read_question
-from theworld.retrieval.channel import ranked, search_channel
-from theworld.retrieval.dense import EmbedderOf, nearest
-from theworld.retrieval.evidence_paths import word_paths
-from theworld.retrieval.seeds import SEED_NOTES, query_entities, seed_entities, seed_notes
+from theworld.retrieval.channel import EmbedderOf, nearest, ranked, search_channel
+from theworld.retrieval.graph import SEED_NOTES, query_entities, seed_entities, seed_notes, word_paths
 from theworld.settings import RetrievalSettings
 from theworld.state import Channel, ChannelPlan, Context, Degradation, QueryState, Update
 from theworld.stores.protocols import DenseStore, GraphStore, SparseStore

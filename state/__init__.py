@@ -1,9 +1,13 @@
-"""What flows through the graph: the state, its schemas and its values. Imports nothing else of the project."""
+"""What flows through the graph: the state, its schemas and its values. Imports nothing else of the project.
+
+Checkpoints name a class by its module: one that moves to another is not restored from older ones.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 from theworld.state.answers import (
+    PATH_SEPARATOR,
     Answer,
     AnswerKind,
     AnswerScores,
@@ -14,6 +18,7 @@ from theworld.state.answers import (
     EvidencePart,
     Passage,
     Sureness,
+    place_of,
 )
 from theworld.state.candidates import (
     EVIDENCE_NOTES,
@@ -25,7 +30,6 @@ from theworld.state.candidates import (
     Mention,
     MentionType,
     PathStep,
-    ScoreScale,
     Value,
 )
 from theworld.state.ontology import (
@@ -36,7 +40,6 @@ from theworld.state.ontology import (
     OntologyMatch,
     OntologyPath,
 )
-from theworld.state.places import PATH_SEPARATOR, place_of
 from theworld.state.references import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.state.routes import ChannelPlan, Intent, RouteDecision, RoutePath
 from theworld.state.tables import QueryTable, TableColumn
@@ -87,7 +90,6 @@ __all__ = [
     "ResolvedReference",
     "RouteDecision",
     "RoutePath",
-    "ScoreScale",
     "Sureness",
     "StageTrace",
     "TableColumn",

@@ -12,9 +12,6 @@ EVIDENCE_NOTES = 5
 Channel = Literal["sparse", "dense", "graph", "ontology"]
 """A retrieval channel."""
 
-ScoreScale = Literal["rrf", "unit", "probability"]
-"""The scale a score is on: reciprocal-rank sums, a relevance in [0, 1], or a calibrated probability."""
-
 MentionType = Literal[
     "person", "place", "organization", "work", "event", "group", "date", "number", "quantity", "concept", "other"
 ]
@@ -85,6 +82,11 @@ class Candidate(Value):
     mentions: tuple[Mention, ...] = Field(
         default=(), description="Typed mentions, by offset; only of notes that are kept"
     )
+
+    @property
+    def whole_text(self) -> str:
+        """Its text below the header or introduction that it lacks."""
+        return f"{self.lead}\n{self.text}" if self.lead else self.text
 
 
 class PathStep(Value):

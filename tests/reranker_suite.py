@@ -107,9 +107,8 @@ class RerankerConformance:
         time.sleep(DELAY_S)
         assert self.threads() <= before, "a thread outlives its request by more than one micro-batch"
 
-    def test_it_has_a_name_and_a_scale(self, reranker: Reranker) -> None:
+    def test_it_has_a_name(self, reranker: Reranker) -> None:
         assert reranker.name
-        assert reranker.scale in {"unit", "probability"}
 
     @pytest.mark.parametrize(("question", "note_id"), QUESTIONS)
     def test_the_note_that_answers_comes_first(self, reranker: Reranker, question: str, note_id: str) -> None:

@@ -22,18 +22,15 @@ LEAVES = {
     "degrading",
     "single_flight",
     "native_memory",
-    "retry_after",
-    "extras",
-    "data_files",
-    "checksums",
+    "packages",
 }
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
 NODES = MACHINERY | {"routing", "retrieval", "ranking", "entities", "answers", "references", "nodes", "prompts"}
 GRAPH = NODES | {"graph"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
-    "text": {"text", "checksums"},
-    "checksums": {"errors"},
+    "text": {"text", "packages"},
+    "packages": {"errors"},
     "state": {"state"},
     "questions": {"questions", "text", "errors", "state"},
     "settings": {"settings", "errors"},
@@ -41,9 +38,6 @@ ALLOWED: dict[str, set[str]] = {
     "degrading": {"state", "errors"},
     "single_flight": set(),
     "native_memory": set(),
-    "retry_after": set(),
-    "extras": {"errors"},
-    "data_files": set(),
     "prompts": LEAVES | {"prompts"},
     "structure": LEAVES | {"structure"},
     "models": LEAVES | {"models"},

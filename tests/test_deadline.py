@@ -1,11 +1,14 @@
-"""A late piece of work is abandoned on time, and what it raises in time is raised to the caller."""
+"""Late work is abandoned on time, what it raises in time is raised to the caller; waits that a server asks for."""
 
+import math
 import threading
 import time
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from theworld.deadline import Deadline, DeadlineExceededError, run_within
+from theworld.deadline import Deadline, DeadlineExceededError, run_within, seconds_to_wait
 
 
 def test_returns_the_value():
@@ -61,3 +64,32 @@ def test_a_deadline_ends_with_the_one_it_is_part_of(other, budget):
     cut = Deadline(10.0, 100).ending_with(other)
     assert cut.started == 10.0
     assert cut.budget_ms == pytest.approx(budget)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("12", 12.0),
+        (" 3 ", 3.0),
+        ("0.5", 0.5),
+        ("soon", None),
+        ("-5", None),
+        ("nan", None),
+        ("inf", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Mon, 01 Jan 0001 00:00:00 +1400", 0.0),
+    ],
+)
+def test_seconds_to_wait(value, seconds):
+    assert seconds_to_wait(value) == seconds
+
+
+@given(st.text(max_size=30))
+@example("Mon, 01 Jan 2024 00:00:00 +99999999999999999999")
+@example("Fri, 31 Dec 9999 23:59:59 -1400")
+@example("9" * 400)
+def test_any_value_is_a_wait_or_none(value):
+    seconds = seconds_to_wait(value)
+    assert seconds is None or (seconds >= 0 and math.isfinite(seconds))

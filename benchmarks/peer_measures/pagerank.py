@@ -19,7 +19,7 @@ from scipy import sparse
 
 from theworld.evaluation.documents.retrievers import DEPTH, Material
 from theworld.questions import read_question
-from theworld.retrieval.seeds import query_entities
+from theworld.retrieval.graph import query_entities
 
 DAMPING = 0.5
 """Probability of following an edge."""

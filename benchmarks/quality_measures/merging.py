@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from theworld.data_files import cache_folder
 from theworld.evaluation.datasets import Dataset, read_corpus
+from theworld.packages import cache_folder
 from theworld.stores.ledger.evaluations import Query
 
 

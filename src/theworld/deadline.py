@@ -1,12 +1,18 @@
-"""One deadline per request, handed down: what is left of it, and work that must not be waited for longer."""
+"""One deadline per request, handed down: what is left of it, and work that must not be waited for longer.
+
+Also how long a server asks to wait.
+"""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -87,3 +93,27 @@ def run_within(deadline: Deadline | None, work: Callable[[], T], *, name: str) -
     if not wait([running], remaining / 1000).done:
         raise DeadlineExceededError(f"not done after {remaining:.0f} ms")
     return running.result()
+
+
+def seconds_to_wait(value: str | None) -> float | None:
+    """Return the seconds that a `Retry-After` header asks to wait, never negative; None when it names no time.
+
+    It holds seconds or a date (RFC 9110, section 10.2.3). Fractions of a second, which the standard does not know, are
+    read too: model servers send them.
+    """
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        return _until(value)
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _until(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+    except (ValueError, OverflowError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -82,7 +82,7 @@ def test_strict_raises_instead(resources):
 
 
 class Reranker:
-    name, scale = "faulty", "unit"
+    name = "faulty"
 
     def __init__(self, behaviour):
         self.rerank = behaviour

@@ -166,7 +166,7 @@ class BrokenStrategy:
 
 
 class BrokenReranker:
-    name, scale = "broken", "unit"
+    name = "broken"
     rerank = broken
 
 

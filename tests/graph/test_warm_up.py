@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from theworld.graph.warm_up import QUESTIONS, warm_up
+from theworld.graph.resources import WARM_UP_QUESTIONS, warm_up
 
 
 class Asked:
@@ -40,7 +40,7 @@ def holding(**tenants: dict[str, int]) -> Any:
 def test_it_asks_in_the_languages_of_the_notes(tenants: dict[str, dict[str, int]], expected: list[Any]) -> None:
     graph = Asked()
     warm_up(graph, holding(**tenants))
-    assert graph.questions == [(QUESTIONS[language], tenant, False) for language, tenant in expected]
+    assert graph.questions == [(WARM_UP_QUESTIONS[language], tenant, False) for language, tenant in expected]
 
 
 def test_a_failure_is_logged_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
-from theworld.extras import install_command
 from theworld.models.embedders import FastEmbedder, MiniLMEmbedder
+from theworld.packages import install_command
 
 pytest.importorskip("fastembed", reason="the extra `fastembed` is not installed")
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from theworld.checksums import weights_id
 from theworld.errors import ModelError
+from theworld.packages import weights_id
 from theworld.single_flight import Lazy
 
 

@@ -10,7 +10,7 @@ from theworld.nodes.answer_with_entity import LONGEST_QUESTION, answer_with_enti
 from theworld.questions import Question, read_question
 from theworld.questions.names import LONGEST_READ
 from theworld.questions.parts import split_parts
-from theworld.retrieval.seeds import query_entities
+from theworld.retrieval.graph import query_entities
 from theworld.routing import features_of
 from theworld.settings import AnswerSettings, Settings
 from theworld.state import Candidate, Context, QueryState

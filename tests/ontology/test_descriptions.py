@@ -7,9 +7,9 @@ import pytest
 from chinese_writing import in_traditional
 from theworld.demo.credit import load_credit_ontology
 from theworld.ontology import Lookup, parse_ontology
+from theworld.ontology.descriptions import DescriptionReader
 from theworld.ontology.lookup import Fact, Facts
-from theworld.ontology.questions.descriptions import DescriptionReader
-from theworld.ontology.questions.matching import Matcher
+from theworld.ontology.matching import Matcher
 from theworld.text import detect_language
 
 

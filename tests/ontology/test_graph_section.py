@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from theworld.ontology import Ref
-from theworld.ontology.questions.descriptions import UNREAD
+from theworld.ontology.descriptions import UNREAD
 from theworld.ontology.retrieval import OntologyIndex, find, starting_nodes
 from theworld.ontology.storing import to_edges, to_nodes
 from theworld.ontology.walking import HOPS, walk

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from theworld.demo.credit import load_credit_ontology
 from theworld.ontology import Lookup, Ref
-from theworld.ontology.questions.matching import Matcher, number_constraints
+from theworld.ontology.matching import Matcher, number_constraints
 from theworld.questions import read_question
 
 

@@ -10,7 +10,7 @@ import pytest
 from theworld.demo.credit import load_credit_ontology
 from theworld.errors import OntologyError
 from theworld.ontology import Labels, Lookup, Ontology, Words
-from theworld.ontology.files.formats import load_ontology
+from theworld.ontology.files import load_ontology
 from theworld.ontology.files.rdf import read_rdf
 from theworld.ontology.files.rdf_writing import Loss, to_rdf
 

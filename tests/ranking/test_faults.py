@@ -135,7 +135,7 @@ class BrokenDense:
 
 
 class LyingReranker:
-    name, scale = "lying", "unit"
+    name = "lying"
 
     def __init__(self, fault: str) -> None:
         self._fault = fault

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.ranking import channel_weights, graph_share
-from theworld.ranking.graph_share import DEPTH, signs
+from theworld.ranking.fusion import DEPTH, signs
 
 Hits = list[tuple[str, float]]
 PLANNED = {"sparse": 0.45, "dense": 0.55, "graph": 1.0}

@@ -4,7 +4,7 @@ import pytest
 
 from reranker_suite import candidate
 from theworld.questions import read_question
-from theworld.ranking.lexical_cover import BELOW_HEADING, IN_TEXT, identifier_cover, names_title
+from theworld.ranking.greedy_cover import BELOW_HEADING, IN_TEXT, identifier_cover, names_title
 
 
 @pytest.mark.parametrize(

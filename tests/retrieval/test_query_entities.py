@@ -3,7 +3,7 @@
 import pytest
 
 from theworld.questions import read_question
-from theworld.retrieval.seeds import query_entities, seed_entities, seed_notes
+from theworld.retrieval.graph import query_entities, seed_entities, seed_notes
 from theworld.text import entity_key
 from theworld.wikidata import NamedEntry
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from theworld.retrieval.evidence_paths import distinct_paths, word_path, word_paths
+from theworld.retrieval.graph import distinct_paths, word_path, word_paths
 from theworld.state import EvidencePath, PathStep
 
 

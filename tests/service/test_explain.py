@@ -153,7 +153,7 @@ def test_as_mermaid_what_a_question_says_is_never_markup(call):
 
 
 def test_the_words_have_both_languages():
-    from theworld.data_files import load_table
+    from theworld.packages import load_table
     from theworld.service.api.replies import Code, load_messages
 
     words = load_table("theworld.service.requests", "data/words.yaml").values()

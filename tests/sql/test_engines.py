@@ -9,7 +9,7 @@ import pytest
 
 from theworld.errors import DatabaseError, SettingsError, StatementRefusedError
 from theworld.ontology import parse_ontology
-from theworld.ontology.files.formats import dump_ontology, load_ontology
+from theworld.ontology.files import dump_ontology, load_ontology
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.sql.engines import open_engine, to_cell

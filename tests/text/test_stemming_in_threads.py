@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from theworld.text.tokens import _remembered_stem
+from theworld.text.tokens import stem
 
 WORDS = [
     f"{start}{end}" for start in ("relat", "nation", "generous", "hop") for end in ("ing", "ed", "s", "ness", "ly")
@@ -13,7 +13,7 @@ WORDS = [
 
 
 def test_threads_do_not_meet_in_the_stemmer():
-    uncached = _remembered_stem.__wrapped__
+    uncached = stem.__wrapped__
     alone = [uncached(word) for word in WORDS]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

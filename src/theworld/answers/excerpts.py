@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from theworld.questions.words import QuestionWords
 from theworld.stores.records import Note, Span
 from theworld.text import last_break, split_sentences
-from theworld.text.layout import FENCE, announces, open_fence
+from theworld.text.sentences import FENCE, announces, open_fence
 
 Cover = Callable[[Note, Sequence[tuple[int, int]], Sequence[Span]], Sequence[float]]
 """A note, (start, end) of pieces of its text, and what is shown already, to the share that each piece covers of what

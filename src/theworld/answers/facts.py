@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from theworld.data_files import load_table
+from theworld.packages import load_table
 from theworld.text import fold, split_sentences
 from theworld.text.dates import DateSpan, find_dates
 from theworld.text.folding import simplified

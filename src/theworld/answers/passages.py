@@ -24,9 +24,9 @@ from theworld.answers.excerpts import QuestionCoverage, best_excerpt, is_row
 from theworld.answers.wording import GOES_ON
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate, Passage
-from theworld.state.places import place_of
+from theworld.state.answers import place_of
 from theworld.stores.records import Note, StoredNote
-from theworld.text.layout import announces
+from theworld.text.sentences import announces
 
 ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
 """Note ids to those that exist."""

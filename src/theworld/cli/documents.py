@@ -206,7 +206,7 @@ def show_document(
     as_json: JsonFlag = False,
 ) -> None:
     """Show a document as the store keeps it: where it comes from, its metadata, and its text or notes."""
-    from theworld.state.places import place_of
+    from theworld.state.answers import place_of
 
     with opened_store(store) as opened:
         found = opened.document(document_id, tenant=tenant)

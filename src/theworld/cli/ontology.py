@@ -67,7 +67,7 @@ def import_(
     Everything that is wrong is reported at once, by line and element, and then nothing is written (exit code 5).
     What of an RDF file is not used is reported with counts and reasons. Importing the same file again changes nothing.
     """
-    from theworld.ontology.files.formats import load_ontology
+    from theworld.ontology.files import load_ontology
     from theworld.ontology.storing import import_ontology
 
     losses: list[Loss] = []
@@ -120,7 +120,7 @@ def export(
     out: OutOption = None,
 ) -> None:
     """Write the ontology of a store, whole: importing what is written gives the same again."""
-    from theworld.ontology.files.formats import dump_ontology
+    from theworld.ontology.files import dump_ontology
 
     _write(dump_ontology(_stored(store, tenant), kind), out)
 
@@ -141,8 +141,8 @@ def draw(
     out: OutOption = None,
 ) -> None:
     """Draw classes with attributes and capabilities, inheritance and relations as an SVG."""
+    from theworld.ontology.files import load_ontology
     from theworld.ontology.files.drawing import to_svg
-    from theworld.ontology.files.formats import load_ontology
 
     ontology = load_ontology(file) if file is not None else _stored(store, tenant)
     unknown = [one for one in around or () if one not in {known.id for known in ontology.classes}]

@@ -99,7 +99,7 @@ def opened_ledger(settings: Settings) -> Iterator[Database]:
 @contextmanager
 def service_needed(command: str) -> Iterator[None]:
     """Import parts of the service; SettingsError that says how to install it where one is missing."""
-    from theworld.extras import install_command
+    from theworld.packages import install_command
 
     try:
         yield

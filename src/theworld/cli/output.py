@@ -245,7 +245,7 @@ def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> 
     zh = is_chinese(answer)
     if answer.kind == "none" and answer.candidates:
         out.print("\n最接近的段落（不足以作答）" if zh else "\nNearest passages, not enough to answer")
-        from theworld.state.places import place_of  # late: help needs no models of the state
+        from theworld.state.answers import place_of  # late: help needs no models of the state
 
         for note in answer.candidates[:NEAREST]:
             place = place_of(note.document_id, note.source, note.title, note.section)

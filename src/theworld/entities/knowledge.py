@@ -13,7 +13,7 @@ from importlib import resources
 from itertools import chain
 from typing import Any, Protocol
 
-from theworld.data_files import cache_folder
+from theworld.packages import cache_folder
 from theworld.settings import WikidataSettings
 from theworld.text import entity_key
 from theworld.wikidata import Endpoint, NamedEntry, ReplyCache, Snapshot, WikidataClient, WikidataTransport

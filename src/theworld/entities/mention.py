@@ -11,8 +11,8 @@ from functools import cache, cached_property, lru_cache
 from os.path import commonprefix
 from typing import Any
 
-from theworld.data_files import load_table
 from theworld.entities.words import entry_tokens, sport_words, topics_of, type_said
+from theworld.packages import load_table
 from theworld.text import entity_key, fold, tokens
 from theworld.text.folding import simplified
 

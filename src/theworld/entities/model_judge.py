@@ -36,7 +36,7 @@ from theworld.models.protocols import ChatMessage, ChatModel, usage_of
 from theworld.prompts import fill_prompt, harmless, load_prompt
 from theworld.state import ModelUsage
 from theworld.structure import StructureParseError, parse_with_report
-from theworld.structure.fitting.remedies import share_of
+from theworld.structure.remedies import share_of
 from theworld.text import detect_language
 
 MAX_REPLY_CHARACTERS = 100_000

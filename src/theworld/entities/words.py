@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
-from theworld.data_files import load_table
+from theworld.packages import load_table
 from theworld.text import tokens
 from theworld.text.folding import simplified
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from theworld import __version__
-from theworld.data_files import cache_folder
 from theworld.errors import IngestionError
+from theworld.packages import cache_folder
 from theworld.settings import Settings
 from theworld.stores.ledger.evaluations import Query
 from theworld.stores.ledger.models import SCHEMA_VERSION

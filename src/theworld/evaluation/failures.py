@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from markdown_it import MarkdownIt
 
-from theworld.data_files import load_table
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.judging import is_right as gives_answer
 from theworld.evaluation.metrics import first_occurrences
 from theworld.graph import Resources, build_graph, make_resources
-from theworld.graph.checkpoints import allow_state_types
+from theworld.graph.build import allow_state_types
 from theworld.nodes.fuse_candidates import to_candidate
+from theworld.packages import load_table
 from theworld.ranking.fusion import Fused
 from theworld.state import EVIDENCE_NOTES, AnswerKind, Candidate, Channel, Context, QueryInput, Update
 from theworld.stores.ledger.evaluations import Query

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from theworld.extras import import_package
+from theworld.packages import import_package
 from theworld.text import cjk_share
 from theworld.text.language import CJK_RANGES
 

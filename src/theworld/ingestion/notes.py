@@ -20,7 +20,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, last_break, split_sentences
 from theworld.text.language import MIXED_SHARE
-from theworld.text.layout import FENCE, announces, open_fence
+from theworld.text.sentences import FENCE, announces, open_fence
 
 JOINED: Mapping[Language, int] = {"en": 600, "zh": 450}
 """Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from theworld import __version__
 from theworld.errors import ModelError
-from theworld.extras import import_package
 from theworld.ingestion.child import packed
 from theworld.ingestion.engines import Batch, NoteText, Outcome, Outcomes, WorkerPool, batches, texts_of
 from theworld.ingestion.plan import PlannedDocument, Reading, read_file
 from theworld.ingestion.report import MODELLED, FailedSource, IngestProgress, Stopwatch
 from theworld.ingestion.sources import SourceFile
+from theworld.packages import import_package
 
 if TYPE_CHECKING:
     from theworld.models.registry import Models

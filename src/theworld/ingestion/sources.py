@@ -24,12 +24,12 @@ from pathlib import Path
 from time import time_ns
 
 from theworld.errors import IngestionError, SettingsError, StoreLockedError
-from theworld.extras import import_package, install_command
 from theworld.ingestion.readers import READERS
 from theworld.ingestion.readers.document import HEAD, is_text
 from theworld.ingestion.readers.rst_folder import included
 from theworld.ingestion.readers.tables import CORPUS
 from theworld.ingestion.report import FailedSource
+from theworld.packages import import_package, install_command
 
 NOT_DOCUMENTS = frozenset(
     ".lock .map .sum .svg .eps .ps .png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .ttf .otf .woff .woff2 .eot .pem "

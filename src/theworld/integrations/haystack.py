@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from theworld.errors import SettingsError
-from theworld.extras import install_command
 from theworld.integrations.passages import PassageSearch
+from theworld.packages import install_command
 from theworld.state import Context
 
 try:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theworld.errors import SettingsError
-from theworld.extras import install_command
 from theworld.integrations.passages import PassageSearch
+from theworld.packages import install_command
 from theworld.state import Context
 
 try:

@@ -51,8 +51,7 @@ class Passage:
             "hop": candidate.hop,
             "bridge": candidate.bridge,
         }
-        text = f"{candidate.lead}\n{candidate.text}" if candidate.lead else candidate.text
-        return cls(candidate.note_id, text, candidate.final_score, metadata)
+        return cls(candidate.note_id, candidate.whole_text, candidate.final_score, metadata)
 
 
 class PassageSearch(AbstractContextManager["PassageSearch"]):
@@ -91,7 +90,7 @@ class PassageSearch(AbstractContextManager["PassageSearch"]):
 
     def _open(self, store: Path) -> CompiledGraph:
         from theworld.graph import build_graph, open_resources
-        from theworld.graph.warm_up import warm_up
+        from theworld.graph.resources import warm_up
         from theworld.settings import Settings
 
         resources = self._stack.enter_context(open_resources(Settings.load(store=store)))

@@ -23,12 +23,11 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field, SecretStr
 
-from theworld.checksums import check_weights, package_file, weights_id
 from theworld.errors import ModelError
-from theworld.extras import import_package
 from theworld.models.endpoint import BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
 from theworld.models.onnx_encoder import EncoderFiles, LocalEmbedder, OnnxEncoder, encodable, unit
 from theworld.models.protocols import Embedded, Embedder, FloatArray
+from theworld.packages import check_weights, import_package, package_file, weights_id
 from theworld.settings import Settings
 from theworld.single_flight import Lazy
 from theworld.text.language import MIXED_SHARE, cjk_share

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretStr, ValidationError
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 
+from theworld.deadline import seconds_to_wait
 from theworld.errors import ModelError
-from theworld.extras import import_package
-from theworld.retry_after import seconds_to_wait
+from theworld.packages import import_package
 from theworld.single_flight import Lazy
 
 Reply = TypeVar("Reply", bound=BaseModel)

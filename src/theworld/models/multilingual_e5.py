@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.checksums import check_weights, package_file, weights_id
 from theworld.errors import ModelError
 from theworld.models.onnx_encoder import LocalEmbedder, encodable, new_session, token_vectors, unit
 from theworld.models.protocols import Embedded, FloatArray
+from theworld.packages import check_weights, package_file, weights_id
 
 GRAPH = Path(__file__).parent / "data" / "e5_small.onnx"
 """The encoder without its weights."""

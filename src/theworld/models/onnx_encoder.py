@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from theworld.checksums import weights_id
 from theworld.errors import ModelError
-from theworld.extras import import_package
 from theworld.models.protocols import Embedded, FloatArray, TokenVectors
 from theworld.native_memory import release_memory
+from theworld.packages import import_package, weights_id
 from theworld.single_flight import Lazy
 
 Pooling = Literal["mean", "cls"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from theworld.data_files import load_table
+from theworld.packages import load_table
 from theworld.state import Mention, MentionType
 from theworld.text import entity_key
 

@@ -15,13 +15,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from theworld.checksums import check_weights, versioned
-from theworld.data_files import load_table
 from theworld.errors import ModelError
-from theworld.extras import import_package
 from theworld.models.onnx_encoder import load_session
 from theworld.models.spans import FACT, GUESS, NAME, TITLE, Span, facts_of, mentions_of, type_of_time, word_lists
 from theworld.native_memory import release_memory
+from theworld.packages import check_weights, import_package, load_table, versioned
 from theworld.single_flight import Lazy
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences

@@ -13,13 +13,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from theworld.deadline import Deadline
+from theworld.ontology.descriptions import UNREAD, DescriptionReader, Reading
 from theworld.ontology.lookup import Lookup
+from theworld.ontology.matching import Matcher, QueryMatches
 from theworld.ontology.model import Ref
-from theworld.ontology.questions.descriptions import UNREAD, DescriptionReader, Reading
-from theworld.ontology.questions.matching import Matcher, QueryMatches
 from theworld.ontology.storing import from_nodes
-from theworld.ontology.walking import HOPS, Floats, Ints, OntologyGraph, Walk, walk
-from theworld.ontology.wording import label_of, step_words, word_steps, word_way
+from theworld.ontology.walking import (
+    HOPS,
+    Floats,
+    Ints,
+    OntologyGraph,
+    Walk,
+    label_of,
+    step_words,
+    walk,
+    word_steps,
+    word_way,
+)
 from theworld.state import EvidencePath, PathStep
 from theworld.state.ontology import CandidateCapability, OntologyPath
 from theworld.stores.array_folder import places_of, starts_of

@@ -1,4 +1,4 @@
-"""K-hop walks over the ontology graph: what is reached from a start, how strongly, and on which way.
+"""K-hop walks over the ontology graph: what is reached from a start, how strongly, on which way, and that in words.
 
 The strength of a way is the product of its edges' weights, of the decay of every hop and of the hub damping of every
 node passed. All factors are at most 1 and the decay is less, so a way through a circle is never the strongest one: the
@@ -12,6 +12,7 @@ class inherits counts as its own, a little less for every generation.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -20,8 +21,11 @@ from numpy.typing import NDArray
 from theworld.deadline import Deadline
 from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import EdgeKind, Ref
+from theworld.packages import load_table
+from theworld.state import PathStep
 from theworld.stores.array_folder import starts_of
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord, NodeKey
+from theworld.text import Language
 
 FACTORS: Mapping[tuple[EdgeKind, str, str], tuple[float, float]] = {
     ("INHERITS", "OntologyClass", "OntologyClass"): (0.9, 0.6),
@@ -204,3 +208,43 @@ def walk(
         reached_nodes.append(frontier)
     nodes = np.unique(np.concatenate(reached_nodes))
     return Walk(start, nodes, strength[nodes], levels)
+
+
+step_words = partial(load_table, "theworld.ontology", "data/step_words.yaml")
+"""How steps are told; read when first called."""
+
+
+def label_of(graph: OntologyGraph, node: int, language: Language) -> str:
+    """Return the preferred name of a node."""
+    return graph.lookup.elements[graph.refs[node]].labels.preferred(language)
+
+
+def told(step: Step, graph: OntologyGraph, language: Language) -> str:
+    """Return what one step says: the relation between two samples, else the kind of the edge."""
+    if step.relations:
+        relations = [graph.lookup.relations[id_] for id_ in step.relations]
+        names = [r.labels if step.forward or r.symmetric else r.inverse for r in relations]
+        if all(name.all() for name in names):
+            return " / ".join(name.preferred(language) for name in names)
+        back = "←" if not step.forward else ""
+        return back + " / ".join(relation.labels.preferred(language) for relation in relations)
+    words: str = step_words()[step.kind]["forward" if step.forward else "backward"][language]
+    return words + step_words()["inherited"][language] if step.inherited else words
+
+
+def word_way(way: Sequence[Way], graph: OntologyGraph, language: Language) -> tuple[PathStep, ...]:
+    """Return the steps of a way with the names of their ends."""
+    return tuple(
+        PathStep(
+            source=label_of(graph, one.source, language),
+            relation=told(graph.steps[int(graph.step_of[one.edge])], graph, language),
+            target=label_of(graph, one.target, language),
+        )
+        for one in way
+    )
+
+
+def word_steps(steps: Sequence[PathStep]) -> str:
+    """Return `A —has the relation→ B —refers to→ C`."""
+    start = steps[0].source if steps else ""
+    return start + "".join(f" —{step.relation}→ {step.target}" for step in steps)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
-from theworld.state import Candidate, ScoreScale, StageTrace
+from theworld.state import Candidate, StageTrace
 
 Outcome = Literal["complete", "partial", "timeout", "error"]
 
@@ -51,10 +51,6 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """Name and version, logged with every score."""
-
-    @property
-    def scale(self) -> ScoreScale:
-        """The scale its scores are on."""
 
     def rerank(
         self, query: str, candidates: Sequence[Candidate], *, top_k: int, tenant: str, deadline: Deadline

@@ -14,8 +14,7 @@ from theworld.deadline import Deadline
 from theworld.models.protocols import Embedded, Embedder, TokenVectors
 from theworld.questions import Question, read_question
 from theworld.ranking.contract import Ranked, Reranking
-from theworld.ranking.fusion import min_max
-from theworld.ranking.graph_share import graph_share
+from theworld.ranking.fusion import graph_share, min_max
 from theworld.ranking.greedy_cover import (
     Choice,
     CoverInput,
@@ -23,13 +22,15 @@ from theworld.ranking.greedy_cover import (
     Floats,
     coverage_of,
     greedy_cover,
+    identifier_cover,
     importance_of,
+    lexical_cover,
+    names_title,
 )
-from theworld.ranking.lexical_cover import identifier_cover, lexical_cover, names_title
 from theworld.ranking.pointwise import distinct
 from theworld.ranking.second_hop import SecondHop, Space, joined_by, rest_of
-from theworld.state import Candidate, ScoreScale
-from theworld.stores.products import inner_products
+from theworld.state import Candidate
+from theworld.stores.array_folder import inner_products
 from theworld.stores.protocols import DenseStore, GraphStore, Link
 from theworld.stores.token_codes import best_cosines
 from theworld.text.tokens import token_set
@@ -83,11 +84,6 @@ class EvidenceSetReranker:
     def name(self) -> str:
         """Name and version of the objective."""
         return "evidence-set-v2"
-
-    @property
-    def scale(self) -> ScoreScale:
-        """Relevance in [0, 1]."""
-        return "unit"
 
     def rerank(
         self, query: str, candidates: Sequence[Candidate], *, top_k: int, tenant: str, deadline: Deadline

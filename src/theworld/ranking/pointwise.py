@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from theworld.deadline import Deadline, DeadlineExceededError
 from theworld.models.cross_encoder_model import CrossEncoder
 from theworld.ranking.contract import Outcome, Ranked, Reranking
-from theworld.state import Candidate, ScoreScale
+from theworld.state import Candidate
 from theworld.stores.protocols import GraphStore
 from theworld.text import entity_key, fold, split_sentences
 
@@ -157,11 +157,6 @@ class CrossEncoderReranker:
     def name(self) -> str:
         """The model's name."""
         return f"cross-encoder-{self._model.name}"
-
-    @property
-    def scale(self) -> ScoreScale:
-        """Relevance in [0, 1]: the sigmoid of the logit over the temperature; a probability only if that was fitted."""
-        return "unit"
 
     def warm(self) -> None:
         """Load the weights now, so that no request pays for it; ModelError when they cannot be loaded."""

@@ -18,7 +18,7 @@ from theworld.models.endpoint import BrokenReplyError, retry_after
 from theworld.models.onnx_encoder import encodable
 from theworld.ranking.contract import Reranking
 from theworld.ranking.pointwise import rerank_in_batches, sigmoid
-from theworld.state import Candidate, ScoreScale
+from theworld.state import Candidate
 from theworld.stores.protocols import GraphStore
 
 T = TypeVar("T")
@@ -131,11 +131,6 @@ class RemoteReranker:
     def name(self) -> str:
         """The model's name."""
         return f"remote-{self._protocol.model or self._protocol.kind}"
-
-    @property
-    def scale(self) -> ScoreScale:
-        """Relevance in [0, 1], the server's own or the sigmoid of its logit."""
-        return "unit"
 
     def rerank(
         self, query: str, candidates: Sequence[Candidate], *, top_k: int, tenant: str, deadline: Deadline

@@ -19,7 +19,7 @@ from theworld.prompts import fill_prompt, harmless, load_prompt
 from theworld.references.history import last_turns, text_of, transcript
 from theworld.state import Message, ModelUsage, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.structure import extract_json_from_text
-from theworld.structure.fitting.remedies import share_of
+from theworld.structure.remedies import share_of
 from theworld.text import Language, detect_language
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import read_numeral

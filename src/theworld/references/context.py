@@ -33,7 +33,7 @@ from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import entity_key, place_of, split_sentences
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
-from theworld.text.layout import FENCE
+from theworld.text.sentences import FENCE
 from theworld.text.tokens import tokens
 
 ITEM = "an item of a list"

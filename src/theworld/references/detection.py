@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, get_args
 from theworld.references.config import LANGUAGES, ReferenceResolverConfig, added_mappings, any_of, load_table
 from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
-from theworld.text.calendar_units import Interval, midnight
+from theworld.text.dates import Interval, midnight
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.sentences import apart

@@ -31,7 +31,7 @@ from theworld.references.history import (
 )
 from theworld.state import Message, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import entity_key, fold, split_sentences
-from theworld.text.calendar_units import Interval
+from theworld.text.dates import Interval
 from theworld.text.folding import fold_in_place
 
 MOST_STANCES = 100  # stances kept per thread; the oldest make room

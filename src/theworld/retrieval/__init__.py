@@ -1,1 +1,1 @@
-"""What retrieval nodes search with: the channels' frame, seeds of the walk, the ontology, and reading notes."""
+"""What the nodes search with: the channels' frame, the walk's seeds and paths, the ontology, and reading notes."""

@@ -1,4 +1,4 @@
-"""What the retrieval nodes share: their deadlines, and a channel that fails or is late is dropped and named."""
+"""What retrieval nodes share: deadlines, nearest notes, and that a channel which fails or is late is left out."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.degrading import degrading, said
+from theworld.models.protocols import Embedder
 from theworld.settings import RetrievalSettings
 from theworld.state import (
     Channel,
@@ -22,6 +24,8 @@ from theworld.state import (
     Update,
     context_at,
 )
+from theworld.stores.protocols import DenseResult, DenseStore, Hit
+from theworld.stores.records import Filters
 
 
 def request_deadline(state: QueryState, context: Context) -> Deadline | None:
@@ -117,3 +121,33 @@ def ranked(channel: Channel, hits: list[tuple[str, float]], begun: float, note: 
     elapsed = (time.perf_counter() - begun) * 1000
     result = ChannelResult(channel=channel, hits=tuple(hits), elapsed_ms=elapsed, note=note, **known)
     return {"channel_results": {channel: result}}
+
+
+EmbedderOf = Callable[[str], Embedder | None]
+"""The embedder of a space, None when it is not configured."""
+
+
+def nearest(
+    query: str, *, dense: DenseStore, embedder_of: EmbedderOf, tenant: str, filters: Filters, limit: int
+) -> tuple[DenseResult, dict[str, int]]:
+    """Return the nearest notes over all spaces, and how many notes the tenant has in each space searched.
+
+    Cosines of different models are not comparable, so with more than one space the scores become z-scores within
+    their own space: how far a note stands out from the notes its model made. Ties are ordered by note id.
+    """
+    counts = dense.spaces(tenant)
+    embedders = {space: embedder for space in sorted(counts) if (embedder := embedder_of(space))}
+    results = [
+        dense.search(space, embedder.embed_query(query).vector, tenant=tenant, filters=filters, limit=limit)
+        for space, embedder in embedders.items()
+    ]
+    searched = {space: counts[space] for space in embedders}
+    if len(results) == 1:
+        return replace(results[0], hits=results[0].hits[:limit]), searched
+    hits = [
+        Hit(hit.note_id, (hit.score - result.mean) / max(result.deviation, 1e-6))
+        for result in results
+        for hit in result.hits
+    ]
+    hits.sort(key=lambda hit: (-hit.score, hit.note_id))
+    return DenseResult(hits[:limit], 0.0, float(bool(hits))), searched

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from theworld.deadline import Deadline
-from theworld.ontology.questions.descriptions import Described
-from theworld.ontology.questions.matching import QueryMatches
+from theworld.ontology.descriptions import Described
+from theworld.ontology.matching import QueryMatches
 from theworld.ontology.retrieval import NESTED, Findings, OntologyIndex, OntologyIndexes, find
-from theworld.retrieval.evidence_paths import telling_steps
+from theworld.retrieval.graph import telling_steps
 from theworld.retrieval.notes import NoteSource
 from theworld.settings import OntologySettings
 from theworld.state import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
-from theworld.data_files import load_table
+from theworld.packages import load_table
 from theworld.questions import read_question
 from theworld.questions.names import IDENTIFIER, QUOTED
 from theworld.settings import Settings

@@ -70,7 +70,7 @@ LEAST_CONFIDENCE = 0.45
 """Below, a choice is widened to hybrid: trying every way costs some milliseconds, a wrong way the answer."""
 WEIGHTS: dict[Channel, float] = {"sparse": 0.45, "dense": 0.55, "graph": 1.0, "ontology": 1.0}
 """Of each channel in fusion; the graph's counts times the share that its list earns on each question, that of words and
-meaning times the rest (`ranking/graph_share.py`, which was fitted over them)."""
+meaning times the rest (`ranking/fusion.py`, which was fitted over them)."""
 GRAPHS = {"graph", "ontology"}
 """Channels of the switch for graph retrieval."""
 OFF = "off"

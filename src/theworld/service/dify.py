@@ -13,12 +13,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from theworld.service.api.access import DEFAULT_TENANT, Caller, Visiting, needs_no_key
-from theworld.service.api.passages import base_url, linked, whole_text
+from theworld.service.api.passages import base_url, linked
 from theworld.service.api.replies import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError, Code, bare_reply
 from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest, examples
 from theworld.service.api.serving import RequestContext, service_of
 from theworld.service.openai.schemas import Lenient, described, failing
-from theworld.state.places import PATH_SEPARATOR
+from theworld.state.answers import PATH_SEPARATOR
 
 router = APIRouter(tags=["Dify"])
 _EQUAL = frozenset({"is", "=", "in"})
@@ -102,7 +102,7 @@ async def retrieval(request: Request, body: RetrievalRequest, caller: Visiting) 
         place = linked(candidate, base)
         metadata = {name: getattr(candidate, name) for name in ("document_id", "note_id", "start", "end")}
         metadata |= {"section": PATH_SEPARATOR.join(candidate.section), "path": candidate.source, "url": place["url"]}
-        told = {"content": whole_text(candidate), "score": candidate.final_score, "title": place["title"]}
+        told = {"content": candidate.whole_text, "score": candidate.final_score, "title": place["title"]}
         records.append(told | {"metadata": metadata})
     return bare_reply({"records": records}, current.request_id)
 

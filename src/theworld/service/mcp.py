@@ -32,7 +32,7 @@ from starlette.types import Message, Receive, Scope, Send
 from theworld import __version__
 from theworld.service.api.access import Caller, Visiting
 from theworld.service.api.ask import ask_data
-from theworld.service.api.passages import base_url, document_url, linked, whole_text
+from theworld.service.api.passages import base_url, document_url, linked
 from theworld.service.api.replies import ApiError, Code, as_api_error, message_of, must_exist
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Question, Said, SearchRequest, is_no_text
 from theworld.service.api.serving import ClientGoneError, RequestContext
@@ -153,7 +153,7 @@ class _Faces:
         best: dict[str, Candidate] = {}
         for candidate in run.state["candidates"]:
             best.setdefault(candidate.document_id, candidate)
-        found = [Found(id=name, text=whole_text(one), **linked(one, base)) for name, one in best.items()]
+        found = [Found(id=name, text=one.whole_text, **linked(one, base)) for name, one in best.items()]
         return SearchResults(results=found[:limit])
 
     async def fetch(

@@ -20,7 +20,7 @@ from typing import Any
 from theworld.evaluation.online import Outcome
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.graph.build import CompiledGraph
-from theworld.graph.warm_up import warm_up
+from theworld.graph.resources import warm_up
 from theworld.routing import RememberedHistory
 from theworld.service.documents import DocumentWriter
 from theworld.service.evaluation_jobs import JobLauncher

@@ -3,6 +3,6 @@
 Needs the extra `sql`; ModelError with the command that installs it where it is missing.
 """
 
-from theworld.extras import import_package
+from theworld.packages import import_package
 
 import_package("sqlglot", extra="sql")

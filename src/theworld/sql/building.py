@@ -10,7 +10,7 @@ from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, Join, Path
 from theworld.sql.plan import Filter, Group, Plan
 from theworld.state.tables import Cell
-from theworld.text.calendar_units import CalendarUnit
+from theworld.text.dates import CalendarUnit
 from theworld.text.language import Language
 from theworld.text.time_ranges import TimeRange
 

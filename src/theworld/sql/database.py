@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from theworld.errors import DatabaseError, SettingsError, TheWorldError
-from theworld.ontology.files.formats import load_ontology
+from theworld.ontology.files import load_ontology
 from theworld.questions import read_question
 from theworld.routing import DatabaseView
 from theworld.settings import DatabaseSettings

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from theworld.data_files import load_table
 from theworld.ontology import Attribute
+from theworld.packages import load_table
 from theworld.sql.engines import Rows
 from theworld.sql.mapping import DatabaseMapping, Join
 from theworld.sql.plan import Plan

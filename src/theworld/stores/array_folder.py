@@ -7,6 +7,10 @@
 
 Files are mapped, not read, when they are opened. The manifest is replaced atomically once new files are on disk; what
 it no longer names is then removed, and a reader that still maps it keeps it.
+
+Products of float32 matrices are computed on the calling thread alone. OpenBLAS spreads larger ones over threads that go
+on spinning when they are done, and wait for each other where the encoder or another request has the cores: measured
+with two threads on a busy machine, 7 ms of CPU for what takes 0.4.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theworld.errors import StoreError
+from theworld.models.protocols import FloatArray
 from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 
 Rows = NDArray[np.int64]
@@ -259,3 +264,24 @@ class ArrayFolder:
             if path.name not in known:
                 with contextlib.suppress(OSError):  # where a mapped file cannot be removed, a later writer does it
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+_MOST = 1 << 18
+"""Multiplications up to which OpenBLAS stays on one thread."""
+
+
+def matrix_product(rows: FloatArray, right: FloatArray) -> FloatArray:
+    """Return `rows @ right`, shapes (n, k) and (k, m), computed in pieces of some rows."""
+    right, step = np.ascontiguousarray(right), max(1, _MOST // max(right.size, 1))
+    product = np.empty((len(rows), right.shape[1]), np.float32)
+    whole = len(rows) // step * step
+    pieces, found = rows[:whole].reshape(-1, step, right.shape[0]), product[:whole].reshape(-1, step, right.shape[1])
+    np.matmul(pieces, right, out=found)
+    np.matmul(rows[whole:], right, out=product[whole:])
+    return product
+
+
+def inner_products(rows: FloatArray, vector: FloatArray) -> FloatArray:
+    """Return `rows @ vector`, shapes (n, k) and (k,); the same for a row wherever it stands."""
+    found: FloatArray = np.einsum("ij,j->i", rows, vector)
+    return found

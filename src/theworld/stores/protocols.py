@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from theworld.errors import ModelMismatchError
 from theworld.models.protocols import FloatArray
 from theworld.state import EvidencePath
 from theworld.stores.records import Filters, NoteRecord
@@ -91,6 +92,15 @@ class DenseResult:
     """Mean cosine over all notes that passed the filters, or over a sample of them."""
     deviation: float
     """Standard deviation of the same."""
+
+
+def check_dimension(space: str, dimension: int, vector: FloatArray) -> None:
+    """Raise ModelMismatchError when a question's vector has another dimension than the space."""
+    if vector.shape != (dimension,):
+        raise ModelMismatchError(
+            f"the space {space!r} has {dimension} dimensions, the question's vector {vector.shape}.",
+            remedy="Use the embedder that made the store, or ingest again with --reembed.",
+        )
 
 
 class DenseStore(Projection, Protocol):

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray, TokenVectors
-from theworld.stores.products import matrix_product
+from theworld.stores.array_folder import matrix_product
 
 CODE_BITS = 208
 CODE_BYTES = CODE_BITS // 8

@@ -17,11 +17,11 @@ from itertools import zip_longest
 from types import NoneType
 from typing import Any
 
-from theworld.structure.fitting.targets import Target
 from theworld.structure.reading.foreign import without_comments
 from theworld.structure.reading.fragments import answer_start, find_fences, read_any
 from theworld.structure.reading.repairing import literal, repair_json
 from theworld.structure.report import Repair
+from theworld.structure.targets import Target
 
 PAYLOADS = ("arguments", "args", "input", "parameters")
 WRAPPERS = ("function", "function_call", "functionCall", "custom")

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from theworld.structure import schema
 from theworld.structure.calls import find_tool_calls, member, read_arguments
+from theworld.structure.coercion import fit
 from theworld.structure.errors import Attempt, StructureParseError
-from theworld.structure.fitting.coercion import fit
-from theworld.structure.fitting.remedies import fold
-from theworld.structure.fitting.targets import Target, count_filled, target_of
 from theworld.structure.json_extractor import extract_structured_data, search_text
+from theworld.structure.remedies import fold
 from theworld.structure.report import ParseReport
+from theworld.structure.targets import Target, count_filled, target_of
 
 T = TypeVar("T")
 MAX_CHARACTERS = 20_000_000

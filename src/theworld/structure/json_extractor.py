@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from theworld.structure.errors import StructureParseError
-from theworld.structure.fitting.targets import Target, is_plain, target_of
 from theworld.structure.reading.repairing import LibraryMissingError
 from theworld.structure.search import Candidate, ExtractionStrategy, Search
+from theworld.structure.targets import Target, is_plain, target_of
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from theworld.structure.fitting.targets import target_of
+from theworld.structure.targets import target_of
 
 PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),

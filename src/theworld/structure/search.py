@@ -16,9 +16,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from theworld.structure.calls import last_resorts
+from theworld.structure.coercion import fit
 from theworld.structure.errors import Attempt
-from theworld.structure.fitting.coercion import fit
-from theworld.structure.fitting.targets import Target, arguments_of_call, count_filled
 from theworld.structure.reading.fragments import (
     SEPARATOR,
     Fragment,
@@ -29,6 +28,7 @@ from theworld.structure.reading.fragments import (
     unbraced_fields,
 )
 from theworld.structure.report import CLEANING, Alternative, ParseReport, Path, Repair
+from theworld.structure.targets import Target, arguments_of_call, count_filled
 
 MOST_FITTED = 256
 """Most fragments of one text, and values inside them, that are fitted rather than just validated."""

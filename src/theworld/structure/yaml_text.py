@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from theworld.structure.fitting.targets import target_of
+from theworld.structure.targets import target_of
 
 MAX_CHARACTERS = 200_000
 MAX_DEPTH = 100

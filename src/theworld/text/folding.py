@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from theworld.checksums import check_weights
+from theworld.packages import check_weights
 
 
 def simplified(text: str) -> str:

@@ -11,10 +11,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from functools import cache
-from importlib import resources
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import NamedTuple
 
+from theworld.packages import load_table
 from theworld.text.folding import fold_in_place
 
 CHINESE_DIGITS = "零〇○一二三四五六七八九"
@@ -163,15 +163,7 @@ def _english(words: list[str]) -> int | None:
     return total + part
 
 
-@cache
-def quantity_table() -> Mapping[str, Any]:
-    """Return quantities.yaml."""
-    import yaml  # late: `theworld.structure` imports this module and stays light
-
-    table: Mapping[str, Any] = yaml.safe_load(
-        resources.files("theworld.text").joinpath("quantities.yaml").read_text("utf-8")
-    )
-    return table
+quantity_table = partial(load_table, "theworld.text", "quantities.yaml")
 
 
 @cache

@@ -17,8 +17,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import cast
 
-from theworld.text.calendar_units import DAY, WEEK, CalendarUnit, midnight, shifted, unit_of
-from theworld.text.dates import MONTH, MONTHS, WEEKDAYS
+from theworld.text.dates import DAY, MONTH, MONTHS, WEEK, WEEKDAYS, CalendarUnit, midnight, shifted, unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, either, find_quantities, read_numeral
 from theworld.text.sentences import apart

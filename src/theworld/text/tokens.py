@@ -9,10 +9,10 @@ import re
 import threading
 import unicodedata
 from functools import cache, lru_cache
-from importlib import resources
 
 import snowballstemmer
 
+from theworld.packages import load_table
 from theworld.text.folding import simplified
 from theworld.text.language import CJK_RANGES, has_ideographs
 
@@ -23,13 +23,11 @@ _STEMMING = threading.Lock()
 """A stemmer works in its own fields: two threads at once get each other's stems."""
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """Return the English Snowball stem of a lower-case word; words with digits stay as they are."""
-    return _remembered_stem(word) if word.isalpha() and word.isascii() else word
-
-
-@lru_cache(maxsize=50_000)
-def _remembered_stem(word: str) -> str:
+    if not word.isalpha() or not word.isascii():
+        return word
     with _STEMMING:
         return str(_STEMMER.stemWord(word))
 
@@ -67,7 +65,5 @@ def tokens(text: str) -> list[str]:
 @cache
 def function_words() -> frozenset[str]:
     """Return the function words of English and Chinese, and their index tokens."""
-    import yaml  # late: packages that stay light import `theworld.text`
-
-    lists = yaml.safe_load(resources.files("theworld.text").joinpath("function_words.yaml").read_text("utf-8"))
+    lists = load_table("theworld.text", "function_words.yaml")
     return frozenset(form for words in lists.values() for form in {*tokens(words), *words.split()})

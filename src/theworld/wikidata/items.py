@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from theworld.data_files import load_table
+from theworld.packages import load_table
 
 CHAINS: Mapping[str, tuple[str, ...]] = {
     "zh": ("zh-hans", "zh", "zh-cn", "zh-sg", "zh-my", "zh-hant", "zh-tw", "zh-hk", "zh-mo"),

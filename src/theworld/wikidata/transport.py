@@ -17,8 +17,8 @@ import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_before_delay, wait_random_exponential
 
 from theworld import __version__
+from theworld.deadline import seconds_to_wait
 from theworld.errors import SettingsError, WikidataUnavailableError
-from theworld.retry_after import seconds_to_wait
 
 MAX_BYTES = 32 * 2**20
 """Longest reply read; the largest entries of Wikidata are a few megabytes."""

@@ -17,10 +17,10 @@ from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.documents.retrievers import RETRIEVERS, Material, read_work
 from theworld.evaluation.documents.rivals import common_embedder
-from theworld.extras import install_command
 from theworld.graph import Resources, open_resources
 from theworld.ingestion import ingest
 from theworld.models.registry import load_models
+from theworld.packages import install_command
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger.evaluations import Query

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from theworld.data_files import load_table
+from theworld.packages import load_table
 
 SEED = 20240630
 Row = tuple[Any, ...]

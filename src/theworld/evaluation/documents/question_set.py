@@ -21,7 +21,7 @@ from theworld.evaluation.datasets import read_rows
 from theworld.evaluation.documents.retrievers import WARM_UP
 from theworld.evaluation.metrics import first_occurrences
 from theworld.state import Candidate, Context, QueryInput
-from theworld.state.places import place_of
+from theworld.state.answers import place_of
 
 if TYPE_CHECKING:
     from theworld.graph.build import CompiledGraph

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from theworld.errors import StoreError, TheWorldError
-from theworld.extras import install_command
 from theworld.models.protocols import Embedder, FloatArray
 from theworld.models.registry import load_models
+from theworld.packages import install_command
 from theworld.settings import Settings
 
 DEPTH = 100

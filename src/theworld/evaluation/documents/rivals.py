@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from theworld.data_files import cache_folder
 from theworld.errors import IngestionError, StoreError, TheWorldError
 from theworld.evaluation.documents.question_set import DocumentAnswer, QuestionSet, Watch
 from theworld.evaluation.documents.retrievers import RETRIEVERS, Split, default_splitter, run_worker, write_work
@@ -35,6 +34,7 @@ from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.readers.document import read_text
 from theworld.models.protocols import Embedder, FloatArray
 from theworld.models.registry import Models
+from theworld.packages import cache_folder
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import content_hash
 

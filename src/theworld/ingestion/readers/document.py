@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
-from theworld.extras import install_command
 from theworld.ingestion.notes import Block
 from theworld.ingestion.report import FailedSource
+from theworld.packages import install_command
 
 Plain = str | int | float | bool | list[str]
 

@@ -34,7 +34,7 @@ from theworld.ingestion.readers.document import (
 )
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.stores.records import NoteKind
-from theworld.text.layout import announces, ends_with_colon
+from theworld.text.sentences import announces, ends_with_colon
 
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode

@@ -23,8 +23,6 @@ MOST_DRAWN = 500
 FONTS = "Noto Sans CJK SC, PingFang SC, Microsoft YaHei, sans-serif"
 LINE, PADDING, SPREAD = 16, 10, 230
 """Height of a text line, space around text in a box, and distance of neighbours, in pixels."""
-
-
 Point = tuple[float, float]
 
 

@@ -420,7 +420,7 @@ class _Reader:
                     found[language].append(str(literal).strip())
         if not any(found.values()):
             name = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", id_).strip()
-            found[detect_language(name)] = [name if name.isascii() is False else name.lower()]
+            found[detect_language(name)] = [name.lower() if name.isascii() else name]
         return {language: names for language, names in found.items() if names}
 
     def _described(self, one: Node) -> dict[str, Any]:

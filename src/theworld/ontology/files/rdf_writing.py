@@ -17,7 +17,6 @@ from theworld.ontology.model import Element, Ontology, Words
 from theworld.text import detect_language
 
 TW = Namespace("urn:theworld:ontology#")
-TW = Namespace("urn:theworld:ontology#")
 _DATATYPE = {"string": XSD.string, "integer": XSD.integer, "number": XSD.decimal, "date": XSD.date}
 _DATATYPE |= {"boolean": XSD.boolean, "enum": XSD.string}
 

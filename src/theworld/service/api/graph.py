@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from theworld.ontology.model import NodeKind, Ref
 from theworld.ontology.retrieval import OntologyIndex
-from theworld.ontology.wording import label_of, told
+from theworld.ontology.walking import label_of, told
 from theworld.service.api.access import Querying
 from theworld.service.api.replies import GUARDED, Code, documented, must_exist
 from theworld.service.api.schemas import TEXT

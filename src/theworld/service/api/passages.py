@@ -24,7 +24,7 @@ from markdown_it.token import Token
 from theworld.answers import shown_text
 from theworld.settings import ServiceSettings
 from theworld.state import Answer, Candidate, Citation
-from theworld.state.places import place_of
+from theworld.state.answers import place_of
 
 _TAGS = set(
     "p br hr strong em s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr th td a section header "
@@ -55,11 +55,6 @@ def linked(item: Candidate | Citation, base: str) -> dict[str, str]:
     """Return where a passage stands, as a person reads it (`title`), and its address (`url`)."""
     place = place_of(item.document_id, item.source, item.title, item.section)
     return {"title": place, "url": document_url(base, item.document_id, item.note_id)}
-
-
-def whole_text(candidate: Candidate) -> str:
-    """Return a note's text below the header or introduction that it lacks."""
-    return f"{candidate.lead}\n{candidate.text}" if candidate.lead else candidate.text
 
 
 def answer_html(answer: Answer) -> str:

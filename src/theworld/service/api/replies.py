@@ -27,7 +27,6 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from theworld.data_files import load_table
 from theworld.deadline import DeadlineExceededError
 from theworld.errors import (
     InvalidQuestionError,
@@ -37,6 +36,7 @@ from theworld.errors import (
     StoreError,
     StoreLockedError,
 )
+from theworld.packages import load_table
 from theworld.retrieval.channel import LATE
 from theworld.service.requests.limiter import TooManyError
 from theworld.service.requests.running import Run

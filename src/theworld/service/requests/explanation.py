@@ -12,10 +12,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from theworld.data_files import load_table
 from theworld.nodes.fuse_candidates import fuse_by
-from theworld.ranking.fusion import RRF_K, Fused, Ranking
-from theworld.ranking.graph_share import channel_weights
+from theworld.packages import load_table
+from theworld.ranking.fusion import RRF_K, Fused, Ranking, channel_weights
 from theworld.stores.ledger.request_log import RequestRecord
 from theworld.text import Language
 

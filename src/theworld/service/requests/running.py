@@ -19,7 +19,7 @@ from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.graph import Resources
-from theworld.graph.checkpoints import allow_state_types
+from theworld.graph.build import allow_state_types
 from theworld.nodes.receive_question import clean_question
 from theworld.ranking.contract import apply_ranking, rerank_within
 from theworld.retrieval.notes import candidate_of, read_notes

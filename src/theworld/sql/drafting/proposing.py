@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import make_url
 
-from theworld.data_files import load_table
+from theworld.packages import load_table
 from theworld.sql.drafting.file import ColumnDraft, MappingFile, TableDraft
 from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts, inspect_tables, plain_address
 from theworld.text.language import has_ideographs

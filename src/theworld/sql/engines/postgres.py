@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from theworld.errors import DatabaseError, StatementRefusedError
-from theworld.extras import install_command
+from theworld.packages import install_command
 from theworld.sql.engines import Dialect, Rows, to_cell
 from theworld.state.tables import Cell
 

@@ -15,7 +15,7 @@ from theworld.questions import Question, read_question
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
 from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, classes_named, segment, terms_of
-from theworld.text.calendar_units import unit_of as calendar_unit_of
+from theworld.text.dates import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
 from theworld.text.time_ranges import TimeRange

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import ahocorasick
 
-from theworld.data_files import load_table
+from theworld.packages import load_table
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
 from theworld.text.folding import fold_in_place

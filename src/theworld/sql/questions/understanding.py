@@ -19,7 +19,7 @@ from theworld.sql.questions.lexicon import CUES, Term, class_of, classes_named, 
 from theworld.sql.questions.measures import Head, find_heads, name_of, part_and_whole
 from theworld.sql.questions.narrowing import Restrictions, find_restrictions
 from theworld.state.tables import TableShape
-from theworld.text.calendar_units import CalendarUnit
+from theworld.text.dates import CalendarUnit
 from theworld.text.language import Language
 
 MOST_SHOWN = 4

@@ -12,13 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from theworld.errors import ModelMismatchError
 from theworld.models.protocols import FloatArray
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, Written
 from theworld.stores.dense.space import Space, token_counts, updated
 from theworld.stores.files import check_sums
-from theworld.stores.protocols import DenseResult, NoteChange
+from theworld.stores.protocols import DenseResult, NoteChange, check_dimension
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
 
@@ -113,11 +112,8 @@ class NumpyDense:
     def _fitting(self, space: str, vector: FloatArray, tenant: str) -> Space | None:
         """Return a space, None when it has no notes; raises ModelMismatchError for a vector of another dimension."""
         found = self._opened.spaces.get((tenant, space))
-        if found is not None and vector.shape != (found.dimension,):
-            raise ModelMismatchError(
-                f"the space {space!r} has {found.dimension} dimensions, the question's vector {vector.shape}.",
-                remedy="Use the embedder that made the store, or ingest again with --reembed.",
-            )
+        if found is not None:
+            check_dimension(space, found.dimension, vector)
         return found
 
     def cosines(self, space: str, vector: FloatArray, note_ids: Sequence[str], tenant: str) -> FloatArray:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from qdrant_client import QdrantClient, models
 
-from theworld.errors import EngineUnavailableError, ModelMismatchError
+from theworld.errors import EngineUnavailableError
 from theworld.models.protocols import FloatArray
 from theworld.settings import DenseSettings
 from theworld.stores.dense import qdrant_points as points
 from theworld.stores.dense.qdrant_collection import Asked, MissingError, QdrantCollection, Seen, clear_errors
 from theworld.stores.dense.qdrant_points import STATE, SpaceOnServer, State
-from theworld.stores.protocols import DenseResult, Hit, NoteChange, best_hits
+from theworld.stores.protocols import DenseResult, Hit, NoteChange, best_hits, check_dimension
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
 
@@ -113,11 +113,7 @@ class QdrantDense(QdrantCollection):
         if space not in self._spaces(seen, tenant):
             return None
         found = seen.state.spaces[space]
-        if vector.shape != (found.dimension,):
-            raise ModelMismatchError(
-                f"the space {space!r} has {found.dimension} dimensions, the question's vector {vector.shape}.",
-                remedy="Use the embedder that made the store, or ingest again with --reembed.",
-            )
+        check_dimension(space, found.dimension, vector)
         return found
 
     def search(self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int) -> DenseResult:

@@ -36,11 +36,11 @@ from theworld.stores.array_folder import (
     StringTable,
     Written,
     hashes_of,
+    inner_products,
     places_of,
     starts_of,
     string_arrays,
 )
-from theworld.stores.products import inner_products
 from theworld.stores.protocols import DenseResult, Hit, NoteChange
 from theworld.stores.records import Filters, filter_terms, wanted_terms
 from theworld.stores.token_codes import CODE_BYTES, Ids, TokenCodes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from theworld.state import EvidencePath
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, StringTable
 from theworld.stores.graph.columns import Columns, Lists, NoteFacts, joined, note_facts
-from theworld.stores.graph.entity_graph import ByNumber, EntityGraph, NoteFace, PathSearch, find_links
+from theworld.stores.graph.entity_graph import ByNumber, EntityGraph, NoteFace, PathSearch, find_links, with_weight
 from theworld.stores.graph.pagerank import RankingParameters, Walk, WholeWalk
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters, wanted_terms
@@ -142,9 +141,9 @@ class MappedGraph:
         """Return the notes that a walk from the seeds visits most; seeds unknown or without weight are ignored."""
         graph, seeds = self._graph(tenant), dict[int, float]()
         for table, offset, weights in ((graph.note_ids, 0, notes), (graph.keys, len(graph.note_ids), entities)):
-            wanted = [(name, weight) for name, weight in weights.items() if weight > 0 and math.isfinite(weight)]
-            rows = table.find([name for name, _ in wanted]).tolist()
-            seeds |= {offset + row: weight for row, (_, weight) in zip(rows, wanted, strict=True) if row >= 0}
+            wanted = with_weight(weights)
+            rows = table.find(list(wanted)).tolist()
+            seeds |= {offset + row: weight for row, weight in zip(rows, wanted.values(), strict=True) if row >= 0}
         if not seeds or limit < 1:
             return []
         starts = np.array(sorted(seeds), np.int64)

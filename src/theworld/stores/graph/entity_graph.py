@@ -4,8 +4,9 @@ graph, be it whole and mapped from files or a part of one on a server.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -26,6 +27,11 @@ class ByNumber(Protocol[T_co]):
 
     def __getitem__(self, number: int, /) -> T_co:
         """Return what belongs to a number."""
+
+
+def with_weight(seeds: Mapping[str, float]) -> dict[str, float]:
+    """Return the seeds of a walk that have a weight."""
+    return {name: weight for name, weight in seeds.items() if weight > 0 and math.isfinite(weight)}
 
 
 class NoteFace(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ from theworld.state import EvidencePath
 from theworld.stores.engine_access import RemoteProjection, sendable_terms
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.columns import note_facts
-from theworld.stores.graph.entity_graph import PathSearch, find_links
+from theworld.stores.graph.entity_graph import PathSearch, find_links, with_weight
 from theworld.stores.graph.neighbourhood import AT_ONCE, BoundedWalk, Neighbourhood
 from theworld.stores.graph.neo4j_client import Neo4jClient
 from theworld.stores.graph.neo4j_fetching import (
@@ -201,7 +200,7 @@ class Neo4jGraph(RemoteProjection):
         self, *, notes: Mapping[str, float], entities: Mapping[str, float], tenant: str, filters: Filters, limit: int
     ) -> list[Hit]:
         """Return the notes that a walk from the seeds visits most; seeds unknown or without weight are ignored."""
-        seeds, keys = _weighty(notes), _weighty(entities)
+        seeds, keys = with_weight(notes), with_weight(entities)
         if not (seeds or keys) or limit < 1:
             return []
         ranked, unseen = self._at_one_moment(tenant, lambda moment: walk_from(moment, seeds, keys))
@@ -277,7 +276,3 @@ class Neo4jGraph(RemoteProjection):
         """Close the connections."""
         self._client.close()
         self._fetched.clear()
-
-
-def _weighty(weights: Mapping[str, float]) -> dict[str, float]:
-    return {name: weight for name, weight in weights.items() if weight > 0 and math.isfinite(weight)}

@@ -27,7 +27,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.errors import EngineUnavailableError, SettingsError, StoreError
-from theworld.extras import install_command
+from theworld.packages import install_command
 from theworld.settings import LedgerSettings
 from theworld.stores.engine_access import CA_FILE, CircuitBreaker
 from theworld.stores.ledger.database import Database

@@ -21,7 +21,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from theworld.errors import ModelError
-from theworld.extras import import_package
+from theworld.packages import import_package
 from theworld.structure.reading.foreign import BLANK, INVISIBLE, before, json_literals, without_comments
 from theworld.structure.reading.provenance import changes, cleanings, invented, surplus
 from theworld.structure.report import Repair

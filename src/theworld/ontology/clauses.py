@@ -16,7 +16,7 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from theworld.data_files import load_table
+from theworld.packages import load_table
 from theworld.questions import read_question
 from theworld.text import Language
 from theworld.text.phrases import units

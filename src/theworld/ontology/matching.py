@@ -17,10 +17,10 @@ from functools import cache
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from theworld.data_files import load_table
+from theworld.ontology.clauses import description_words
 from theworld.ontology.lookup import End, Lookup
 from theworld.ontology.model import Attribute, Ref
-from theworld.ontology.questions.clauses import description_words
+from theworld.packages import load_table
 from theworld.questions import Question, read_question
 from theworld.text import tokens
 from theworld.text.language import has_ideographs

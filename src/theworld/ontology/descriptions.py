@@ -12,8 +12,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from theworld.ontology.lookup import Fact, Facts, Lookup
-from theworld.ontology.questions.clauses import (
+from theworld.ontology.clauses import (
     Clause,
     Span,
     beside,
@@ -23,7 +22,8 @@ from theworld.ontology.questions.clauses import (
     nothing_else,
     opening,
 )
-from theworld.ontology.questions.matching import ROLES, SCORES, SUBJECTS, Matcher, Name, descriptive_names
+from theworld.ontology.lookup import Fact, Facts, Lookup
+from theworld.ontology.matching import ROLES, SCORES, SUBJECTS, Matcher, Name, descriptive_names
 from theworld.questions import read_question
 from theworld.text import Language, tokens
 from theworld.text.phrases import Found, PhraseTable, longest

@@ -16,9 +16,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from theworld.structure.fitting import remedies
-from theworld.structure.fitting.remedies import Remedied, fold, labels_of
-from theworld.structure.fitting.targets import (
+from theworld.structure import remedies
+from theworld.structure.remedies import Remedied, fold, labels_of
+from theworld.structure.report import Path, Repair
+from theworld.structure.targets import (
     Place,
     Target,
     named_fields,
@@ -27,7 +28,6 @@ from theworld.structure.fitting.targets import (
     places_at,
     tags_of,
 )
-from theworld.structure.report import Path, Repair
 
 MAX_ROUNDS = 5
 LISTS = ("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type")

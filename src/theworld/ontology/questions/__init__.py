@@ -1,1 +1,0 @@
-"""What of an ontology a question names or describes."""
