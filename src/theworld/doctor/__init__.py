@@ -5,6 +5,7 @@ All checks, in the order in which one depends on another, and no secret in what 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -83,10 +84,6 @@ def hider(settings: Settings) -> Callable[[str], str]:
             in_address = urlsplit(secret).password if "://" in secret else None
             secrets |= {secret} if in_address is None else {in_address, unquote(in_address)}
     hidden = sorted((secret for secret in secrets if len(secret) >= _SHORTEST), key=len, reverse=True)
-
-    def hide(text: str) -> str:
-        for secret in hidden:
-            text = text.replace(secret, STARS)
-        return text
-
-    return hide
+    if not hidden:
+        return str
+    return partial(re.compile("|".join(map(re.escape, hidden))).sub, STARS)

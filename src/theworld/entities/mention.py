@@ -248,9 +248,11 @@ class MentionInText:
     def names(self) -> tuple[str, ...]:
         """The mention, the full name that ends with it where the text has one (Britney Spears for Spears), and the
         mention with its full stop where it is an abbreviation."""
-        full = self._full_name()
+        full, end = self._full_name(), self.start + len(self.label)
         names = (self.label, full) if full else (self.label,)
-        return (*names, f"{self.label}.") if self._abbreviated() else names
+        # A full stop that ends no sentence.
+        abbreviated = self.start >= 0 and re.match(r"\.(?:[,;:)]| [a-z0-9])", self.context[end : end + 3])
+        return (*names, f"{self.label}.") if abbreviated else names
 
     @cached_property
     def apposed(self) -> frozenset[str]:
@@ -259,13 +261,6 @@ class MentionInText:
             return frozenset()
         found = re.finditer(rf"(?<!\w){re.escape(self.label)}(?:{_APPOSED})", self.context)
         return frozenset(token for match in found for token in tokens(match.group(1) or match.group(2)))
-
-    def _abbreviated(self) -> bool:
-        """Return whether a full stop that ends no sentence follows."""
-        if self.start < 0:
-            return False
-        end = self.start + len(self.label)
-        return bool(re.match(r"\.(?:[,;:)]| [a-z0-9])", self.context[end : end + 3]))
 
     def _full_name(self) -> str | None:
         if not self.label[:1].isupper() or " " in self.label or not self.label.isascii():

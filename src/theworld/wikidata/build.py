@@ -324,7 +324,17 @@ class Dump:
         """
         at = start
         try:
-            self._go_to(start)
+            self._stream.seek(start.offset - start.length)
+            before, left = hashlib.sha256(), start.length
+            while left and (part := self._stream.read(min(left, 2**20))):
+                before.update(part)
+                left -= len(part)
+            if start.offset and (left or before.hexdigest() != start.digest):
+                raise IngestionError(
+                    f"this is not the dump that was begun: line {start.line} differs.",
+                    where=str(self._path),
+                    remedy="Give the same dump, or delete the .partial file to begin anew.",
+                )
             while content := self._stream.readline(MAX_LINE + 1):
                 size, digest, whole = len(content), hashlib.sha256(content), len(content) <= MAX_LINE
                 while not whole and not content.endswith(b"\n") and (content := self._stream.readline(MAX_LINE)):
@@ -338,17 +348,3 @@ class Dump:
                 where=str(self._path),
                 remedy="Get it again and run the same command: it goes on from there.",
             ) from error
-
-    def _go_to(self, position: Position) -> None:
-        self._stream.seek(position.offset - position.length)
-        digest = hashlib.sha256()
-        left = position.length
-        while left and (part := self._stream.read(min(left, 2**20))):
-            digest.update(part)
-            left -= len(part)
-        if position.offset and (left or digest.hexdigest() != position.digest):
-            raise IngestionError(
-                f"this is not the dump that was begun: line {position.line} differs.",
-                where=str(self._path),
-                remedy="Give the same dump, or delete the .partial file to begin anew.",
-            )
