@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -82,11 +82,8 @@ def make_knowledge(settings: WikidataSettings, *, cached: bool = True) -> Entity
 def open_knowledge(settings: WikidataSettings, *, cached: bool = True) -> Iterator[EntityKnowledge]:
     """Open what the settings name, and close it at the end."""
     knowledge = make_knowledge(settings, cached=cached)
-    try:
+    with knowledge if isinstance(knowledge, AbstractContextManager) else nullcontext():
         yield knowledge
-    finally:
-        if isinstance(knowledge, (Snapshot, WikidataClient)):
-            knowledge.close()
 
 
 SIDE_BY_SIDE = 4

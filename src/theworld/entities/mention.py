@@ -139,7 +139,7 @@ def refers(mention: MentionInText, candidate: Mapping[str, Any]) -> float:
     """Return 1 when "the country" may mean the candidate as it is one, or "its" as the text has named it before."""
     if _PRONOUN.fullmatch(mention.label):
         names = name_words(candidate.get("label") or "")
-        return float(bool(names) and names <= mention.words_before)
+        return float(bool(names) and names <= name_words(mention.context[: max(mention.start, 0)]))
     noun = _DEFINITE.fullmatch(mention.label)
     kind = type_said(noun.group(1)) if noun else None
     return float(kind is not None and kind == type_said(candidate.get("description") or ""))
@@ -201,26 +201,16 @@ class MentionInText:
         return cls(label, context[begin : begin + MAX_CONTEXT], at - begin if at >= 0 else -1)
 
     @cached_property
-    def near(self) -> str:
-        """The text near the mention, the mention included; the whole text when it does not stand in it."""
-        if self.start < 0:
-            return self.context[: 2 * CONTEXT_WINDOW]
-        return self.context[max(0, self.start - CONTEXT_WINDOW) : self.start + len(self.label) + CONTEXT_WINDOW]
-
-    @cached_property
     def own_words(self) -> frozenset[str]:
         """Words of the mention as names are compared."""
         return name_words(self.label) or frozenset(tokens(self.label))
 
     @cached_property
     def near_words(self) -> frozenset[str]:
-        """Tokens near the mention, its own left out."""
-        return frozenset(tokens(self.near)) - frozenset(tokens(self.label))
-
-    @cached_property
-    def words_before(self) -> frozenset[str]:
-        """Words of the text before the mention as names are compared."""
-        return name_words(self.context[: max(self.start, 0)])
+        """Tokens near the mention, its own left out; those of the text's beginning when it does not stand in it."""
+        begin, end = self.start - CONTEXT_WINDOW, self.start + len(self.label) + CONTEXT_WINDOW
+        near = self.context[max(0, begin) : end if self.start >= 0 else 2 * CONTEXT_WINDOW]
+        return frozenset(tokens(near)) - frozenset(tokens(self.label))
 
     @cached_property
     def all_words(self) -> frozenset[str]:
