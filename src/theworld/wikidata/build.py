@@ -92,7 +92,12 @@ def build_snapshot(
     partial = out.with_name(out.name + ".partial")
     with closing(Dump(dump)) as source, _named_errors(partial):
         out.parent.mkdir(parents=True, exist_ok=True)
-        with closing(_open(partial)) as connection:
+        with closing(sqlite3.connect(partial, timeout=0.5)) as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+            connection.execute("PRAGMA temp_store = FILE")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.executescript(SCHEMA)
             building = _Building(connection, progress or (lambda _part, _done, _total: None))
             report = building.run(source, {"min_sitelinks": min_sitelinks, "version": VERSION}, dump)
         os.replace(partial, out)
@@ -227,20 +232,6 @@ def _item(line: Line, report: BuildReport) -> Item | None:
         if len(report.bad_lines) < BAD_LINES_KEPT:
             report.bad_lines.append((line.after.line, str(error)[:200]))
         return None
-
-
-def _open(partial: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(partial, timeout=0.5)
-    try:
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-        connection.execute("PRAGMA temp_store = FILE")
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.executescript(SCHEMA)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
 
 
 @contextmanager
