@@ -186,7 +186,7 @@ class LocalEmbedder(BaseEmbedder):
         return self._encoder.get().token_counts(texts)
 
     def _embedded(self, texts: Sequence[str], kind: Kind) -> list[Embedded]:
-        encode = partial(self._encoder.get().encode, self._prefixes[kind == "passage"])
+        encode = partial(self._encoder.get().encode, self._prefixes[0 if kind == "query" else 1])
         workers = min(self._threads or os.cpu_count() or 1, len(texts))
         if workers < 2:
             return [encode(text) for text in texts]
