@@ -87,7 +87,7 @@ def read_cases(path: Path) -> list[Case]:
         mention = MentionInText.find(row["mention"], row["context"], row.get("mention_offset"))
         without = [item for item in row["candidates"] if item["id"] != row["gold"]]
         for candidates in (row["candidates"], without):
-            features = [asdict(item) for item in features_of(mention, candidates, type_hint=hint)]
+            features = [asdict(features_of(mention, candidate, hint)) for candidate in candidates]
             gold = next((i for i, item in enumerate(candidates) if item["id"] == row["gold"]), -1)
             table = np.array([[item[name] for name in NAMES] for item in features])
             cases.append(Case(f"{row['bench']}/{row['doc']}", row["gold"], table, gold))

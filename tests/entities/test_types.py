@@ -73,5 +73,5 @@ def test_lists_of_types_that_only_some_entries_have_are_not_read() -> None:
         {"id": f"Q{n}", "label": "Europe", "description": "", "types": types}
         for n, types in enumerate(([], ["Person"]))
     ]
-    without, with_types = features_of(mention, entries, type_hint="person")
+    without, with_types = (features_of(mention, entry, "person") for entry in entries)
     assert without.type == with_types.type == 0.0

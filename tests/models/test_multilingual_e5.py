@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theworld.errors import ModelError
-from theworld.models.multilingual_e5 import GRAPH, E5Encoder, PackedWeights, UnigramTokenizer
+from theworld.models.multilingual_e5 import GRAPH, E5Encoder, PackedWeights, Shape, UnigramTokenizer
 from theworld.models.protocols import TokenVectors
 
 TEXTS = [
@@ -93,7 +93,7 @@ def tokens_of(encoder: E5Encoder, prefix: str, text: str) -> TokenVectors:
 def test_neither_prefix_nor_punctuation_has_a_token_vector(encoder: E5Encoder) -> None:
     asked, read = (tokens_of(encoder, prefix, "红烧肉！怎么做？") for prefix in ("query: ", "passage: "))
     assert asked.ids.tolist() == read.ids.tolist()
-    assert asked.vectors.shape == (len(asked.ids), encoder.dimension)
+    assert asked.vectors.shape == (len(asked.ids), Shape.hidden)
     assert tokens_of(encoder, "query: ", "？！… —").vectors.shape == (0, 384)
 
 

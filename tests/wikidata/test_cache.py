@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -135,9 +135,6 @@ def test_threads_share_it(make_cache: MakeCache) -> None:
         for number in range(start, start + 50):
             cache.put(f"k{number}", number)
 
-    threads = [threading.Thread(target=write, args=(start,)) for start in range(0, 200, 50)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(0, 200, 50)))
     assert [cache.get(f"k{number}") for number in range(200)] == list(range(200))

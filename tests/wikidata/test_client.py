@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -151,11 +151,8 @@ def test_threads_share_a_client(service: Any, make_client: Any) -> None:
     def look_up(name: str) -> None:
         found[name] = client.search(name, "en", 3)[0]["id"]
 
-    threads = [threading.Thread(target=look_up, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(look_up, names))
     assert found == names
     assert service.most_at_once == 2
 

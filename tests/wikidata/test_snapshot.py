@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -113,16 +113,8 @@ def test_words_of_the_index_keep_beginnings(start: str, end: str) -> None:
 
 
 def test_threads_share_it(snapshot: Snapshot) -> None:
-    found: list[str] = []
-
-    def look_up() -> None:
-        found.extend(snapshot.search("图灵", "zh", 1)[0]["id"] for _ in range(20))
-
-    threads = [threading.Thread(target=look_up) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: snapshot.search("图灵", "zh", 1)[0]["id"], range(80)))
     assert found == ["Q7251"] * 80
 
 

@@ -102,18 +102,11 @@ def ask(
     channels: Annotated[
         list[ChannelName] | None, typer.Option("--channel", help="Search only this channel; repeat for more.")
     ] = None,
-    rerank: Annotated[
-        bool | None, typer.Option("--rerank/--no-rerank", help="Force reranking on or off.", show_default=False)
-    ] = None,
-    graph: Annotated[
-        bool | None, typer.Option("--graph/--no-graph", help="Force graph retrieval on or off.", show_default=False)
-    ] = None,
-    router: Annotated[
-        bool | None, typer.Option("--router/--no-router", help="Force routing on or off.", show_default=False)
-    ] = None,
+    rerank: Annotated[bool | None, typer.Option("--rerank/--no-rerank", help="Force reranking on or off.")] = None,
+    graph: Annotated[bool | None, typer.Option("--graph/--no-graph", help="Force graph retrieval on or off.")] = None,
+    router: Annotated[bool | None, typer.Option("--router/--no-router", help="Force routing on or off.")] = None,
     database: Annotated[
-        bool | None,
-        typer.Option("--database/--no-database", help="Ask a configured database first, or not.", show_default=False),
+        bool | None, typer.Option("--database/--no-database", help="Ask a configured database first, or not.")
     ] = None,
     now: NowOption = None,
     language: LanguageOption = None,
@@ -232,9 +225,7 @@ def resolve(
         typer.echo(describe(resolved, query, messages))
 
 
-router_app = typer.Typer(
-    name="router", help="Which way questions go, and why.", no_args_is_help=True, pretty_exceptions_enable=False
-)
+router_app = typer.Typer(help="Which way questions go, and why.", no_args_is_help=True)
 
 
 @router_app.callback()

@@ -20,9 +20,7 @@ database_app = typer.Typer(
 Source = Annotated[
     str,
     typer.Argument(
-        metavar="URL|FILE",
-        help="sqlite:///FILE, postgresql://USER@HOST/DATABASE, an SQLite file, or a mapping file.",
-        show_default=False,
+        metavar="URL|FILE", help="sqlite:///FILE, postgresql://USER@HOST/DATABASE, an SQLite file, or a mapping file."
     ),
 ]
 
@@ -113,7 +111,7 @@ def check(source: Source) -> None:
 
 @database_app.command()
 def confirm(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Mapping file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Mapping file.")],
     words: QuestionWords,
     *,
     sql: Annotated[

@@ -100,7 +100,7 @@ def demo(
         resources.models.warm()
         questions = load_questions()
         graph = build_graph(resources, checkpointer=InMemorySaver())
-        turns = [*_single_questions(out, graph, questions), *_conversations(out, graph, questions)]
+        turns = list(_asked(out, graph, questions))
     wrong = [turn for turn in turns if turn.missing]
     calls = sum(turn.output.usage.calls for turn in turns)
     out.print(f"\n{len(turns) - len(wrong)} of {len(turns)} answers as expected, {calls} LLM calls.")
@@ -110,28 +110,21 @@ def demo(
         raise typer.Exit(1)
 
 
-def _single_questions(out: Console, graph: CompiledGraph, questions: list[DemoQuestion]) -> Iterator[Turn]:
+def _asked(out: Console, graph: CompiledGraph, questions: list[DemoQuestion]) -> Iterator[Turn]:
+    """Ask all questions, then the follow-ups again as conversations, whose thread remembers the earlier turns."""
     for number, question in enumerate(questions, start=1):
         out.print(f"\n{number}. {question.question}  [{question.branch}]", style="bold")
         for message in question.history:
             out.print(f"     {message.role}: {message.content}", style="dim")
-        turn = _ask(graph, question, f"single-{question.id}")
-        show_turn(out, turn)
-        yield turn
-
-
-def _conversations(out: Console, graph: CompiledGraph, questions: list[DemoQuestion]) -> Iterator[Turn]:
-    """Ask the follow-ups again as conversations: the earlier turns are asked too, and the thread remembers them."""
+        yield _ask(out, graph, question, f"single-{question.id}")
     for follow_up in (question for question in questions if question.branch == "follow-up"):
         out.print(f"\nA conversation in one thread ({follow_up.language}), remembered by the checkpointer:")
         for question in follow_up.turns:
             out.print(f"\n   {question.question}", style="bold")
-            turn = _ask(graph, question, f"conversation-{follow_up.id}")
-            show_turn(out, turn)
-            yield turn
+            yield _ask(out, graph, question, f"conversation-{follow_up.id}")
 
 
-def _ask(graph: CompiledGraph, question: DemoQuestion, thread: str) -> Turn:
+def _ask(out: Console, graph: CompiledGraph, question: DemoQuestion, thread: str) -> Turn:
     from theworld.state import Context
 
     context = Context(tenant=question.tenant, filters=question.filters, use_model=False)
@@ -140,7 +133,9 @@ def _ask(graph: CompiledGraph, question: DemoQuestion, thread: str) -> Turn:
         graph.update_state(config, {"stances": question.stances}, as_node="receive_question")
     begun = time.perf_counter()
     output = run_question(graph, question.question, question.history, context, thread=thread)
-    return Turn(question, output, (time.perf_counter() - begun) * 1000)
+    turn = Turn(question, output, (time.perf_counter() - begun) * 1000)
+    show_turn(out, turn)
+    return turn
 
 
 def show_turn(out: Console, turn: Turn) -> None:

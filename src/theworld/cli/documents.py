@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from datetime import datetime
 from difflib import get_close_matches
@@ -126,19 +126,17 @@ def delete(
         known = opened.document_hashes(tenant)
         missing = [document for document in document_ids if document not in known]
         if missing:
-            raise StoreError(
-                f"tenant {tenant!r} has no document {', '.join(map(repr, missing))}; nothing was deleted.",
-                where=str(settings_for(store).store),
-                remedy=_nearest(missing, known),
-            )
+            raise _unknown(missing, known, tenant, store, "; nothing was deleted")
         count = opened.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
         opened.catch_up()
         print_troubles(opened.troubles)
     typer.echo(f"{counted(count, 'document')} deleted.")
 
 
-def _nearest(missing: Iterable[str], known: Iterable[str]) -> str:
-    """Return what to do about ids that are not known: take those most like them, or whose file name is."""
+def _unknown(
+    missing: Collection[str], known: Iterable[str], tenant: str, store: Path | None, then: str = ""
+) -> StoreError:
+    """Return the error for ids that are not known; it names those most like them, or whose file name is."""
     parts: dict[str, list[str]] = {}
     for one in known:
         for part in dict.fromkeys((one, one.rpartition("/")[2])):
@@ -148,7 +146,11 @@ def _nearest(missing: Iterable[str], known: Iterable[str]) -> str:
     )
     named = ", ".join(list(dict.fromkeys(near))[:NEAREST])
     listed = "`theworld list` shows the ids there are; --search TEXT narrows them."
-    return f"Did you mean {named}? Else {listed}" if named else listed
+    return StoreError(
+        f"tenant {tenant!r} has no document {', '.join(map(repr, missing))}{then}.",
+        where=str(settings_for(store).store),
+        remedy=f"Did you mean {named}? Else {listed}" if named else listed,
+    )
 
 
 def list_documents(
@@ -212,11 +214,7 @@ def show_document(
         found = opened.document(document_id, tenant=tenant)
         known = opened.document_hashes(tenant) if found is None else ()
     if found is None:
-        raise StoreError(
-            f"tenant {tenant!r} has no document {document_id!r}.",
-            where=str(settings_for(store).store),
-            remedy=_nearest([document_id], known),
-        )
+        raise _unknown([document_id], known, tenant, store)
     if as_json:
         values = found.model_dump()
         values["parts"] = [{name: part[name] for name in _NOTE_FIELDS} for part in values["parts"]]

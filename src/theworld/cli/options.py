@@ -51,9 +51,7 @@ FilterOption = Annotated[
     list[str] | None,
     typer.Option("--filter", metavar="KEY=VALUE", help="Document metadata that must match; repeat for more."),
 ]
-QuestionWords = Annotated[
-    list[str], typer.Argument(metavar="QUESTION", help="The question, in English or Chinese.", show_default=False)
-]
+QuestionWords = Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, in English or Chinese.")]
 """Several arguments are the words of one question: quotes are easily forgotten."""
 LanguageOption = Annotated[
     LanguageName | None, typer.Option("--language", help="Language of what is said.", show_default="the question's")

@@ -20,11 +20,7 @@ NOT_EXACT = 1
 
 RequestId = Annotated[
     str,
-    typer.Argument(
-        metavar="[REQUEST_ID]",
-        help="request_id of a reply of `theworld serve`; without it the last.",
-        show_default=False,
-    ),
+    typer.Argument(metavar="[REQUEST_ID]", help="request_id of a reply of `theworld serve`; without it the last."),
 ]
 
 

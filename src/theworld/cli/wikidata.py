@@ -62,7 +62,7 @@ def build(
 
 @wikidata_app.command()
 def search(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to look up.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to look up.")],
     snapshot: Annotated[
         Path | None,
         typer.Option("--snapshot", metavar="FILE", help="The snapshot.", show_default="as the settings say"),

@@ -5,7 +5,7 @@ All checks, in the order in which one depends on another, and no secret in what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -42,9 +42,12 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
     What cannot be looked at because something before it failed is left out.
     """
-    hide = hider(settings)
+    secrets = _secrets(settings)
     for found in _all(settings):
-        yield replace(found, said=hide(found.said), remedy=hide(found.remedy))
+        said, remedy = found.said, found.remedy
+        for secret in secrets:
+            said, remedy = said.replace(secret, STARS), remedy.replace(secret, STARS)
+        yield replace(found, said=said, remedy=remedy)
 
 
 def _all(settings: Settings) -> Iterator[Finding]:
@@ -73,8 +76,8 @@ def _store(settings: Settings) -> Iterator[Finding]:
         yield from findings_of("embedder", models, remedy="Check the settings under `embedding`.")
 
 
-def hider(settings: Settings) -> Callable[[str], str]:
-    """Return what puts stars in place of every secret of the settings."""
+def _secrets(settings: Settings) -> list[str]:
+    """Return every secret of the settings, the longest first."""
     secrets: set[str] = set()
     for name in settings_origins(settings):
         value = setting_value(settings, name)
@@ -82,11 +85,4 @@ def hider(settings: Settings) -> Callable[[str], str]:
             secret = value.get_secret_value()
             in_address = urlsplit(secret).password if "://" in secret else None
             secrets |= {secret} if in_address is None else {in_address, unquote(in_address)}
-    hidden = sorted((secret for secret in secrets if len(secret) >= _SHORTEST), key=len, reverse=True)
-
-    def hide(text: str) -> str:
-        for secret in hidden:
-            text = text.replace(secret, STARS)
-        return text
-
-    return hide
+    return sorted((secret for secret in secrets if len(secret) >= _SHORTEST), key=len, reverse=True)

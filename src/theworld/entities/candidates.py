@@ -18,11 +18,7 @@ _QID = re.compile(r"Q[1-9][0-9]{0,18}")
 _MENTIONED = re.compile(r"(?<![A-Za-z0-9_])[Qq]([1-9][0-9]{0,18})(?![A-Za-z0-9_])")
 _FRAGMENT = re.compile(r"[?#].*", re.DOTALL)
 _MAX_CHARACTERS = 300
-
-
-def entity_url(qid: str) -> str:
-    """Return the page of an entity."""
-    return f"https://www.wikidata.org/wiki/{qid}"
+_PAGES = "https://www.wikidata.org/wiki/"
 
 
 def qid_in(value: Any) -> str | None:
@@ -273,7 +269,7 @@ def _read_text(text: str, outer_qid: str | None) -> Iterator[dict[str, Any]]:
 def _candidate(qid: str, label: Any, description: Any, aliases: Any, key_props: Any) -> dict[str, Any]:
     candidate: dict[str, Any] = {
         "id": qid,
-        "url": entity_url(qid),
+        "url": f"{_PAGES}{qid}",
         "label": clean_text(stated_text(label)),
         "description": clean_text(stated_text(description)),
     }
@@ -318,4 +314,4 @@ def _plain(text: str) -> str:
 def as_entry(candidate: Mapping[str, Any]) -> EntityCandidate:
     """Return a readable candidate as the entry that was chosen."""
     fields = {name: value for name, value in candidate.items() if name != "sitelinks"}
-    return EntityCandidate(**fields | {"url": fields.get("url") or entity_url(fields["id"])})
+    return EntityCandidate(**fields | {"url": fields.get("url") or f"{_PAGES}{fields['id']}"})

@@ -23,16 +23,6 @@ UNTYPED = frozenset({"concept", "other"})
 
 def mentions_to_look_up(question: Question, notes: Sequence[Candidate]) -> list[str]:
     """Return distinct names: those of the question first (known to the notes, quoted, capitalised), then top titles."""
-    names: dict[str, str] = {}
-    titles = (without_qualifier(note.title) for note in notes[:TOP_TITLES] if note.title)
-    for name in [*_in_question(question, notes), *titles]:
-        key = entity_key(name)
-        if len(key) > 1 and all(place_of(key, other) < 0 for other in names):
-            names[key] = name
-    return list(names.values())[:MAX_MENTIONS]
-
-
-def _in_question(question: Question, notes: Sequence[Candidate]) -> Iterator[str]:
     folded = question.folded
     known: dict[str, str] = {}
     for note in notes:
@@ -40,8 +30,14 @@ def _in_question(question: Question, notes: Sequence[Candidate]) -> Iterator[str
             key = entity_key(name)
             if len(key) > 1 and place_of(key, folded) >= 0:
                 known.setdefault(key, name)
-    yield from (known[key] for key in sorted(known, key=lambda key: (place_of(key, folded), -len(key))))
-    yield from (name for _place, name in question.written_names)
+    asked = [known[key] for key in sorted(known, key=lambda key: (place_of(key, folded), -len(key)))]
+    titles = (without_qualifier(note.title) for note in notes[:TOP_TITLES] if note.title)
+    names: dict[str, str] = {}
+    for name in [*asked, *(name for _place, name in question.written_names), *titles]:
+        key = entity_key(name)
+        if len(key) > 1 and all(place_of(key, other) < 0 for other in names):
+            names[key] = name
+    return list(names.values())[:MAX_MENTIONS]
 
 
 _Linked = tuple[str, str, tuple[str, ...]]

@@ -82,14 +82,8 @@ class Features:
     """Share of what narrows the mention down in the text that the candidate's texts have."""
 
 
-def features_of(
-    mention: MentionInText, candidates: Sequence[Mapping[str, Any]], *, type_hint: str | None = None
-) -> list[Features]:
-    """Return the features of every candidate, in order."""
-    return [_features(mention, candidate, type_hint) for candidate in candidates]
-
-
-def _features(mention: MentionInText, candidate: Mapping[str, Any], type_hint: str | None) -> Features:
+def features_of(mention: MentionInText, candidate: Mapping[str, Any], type_hint: str | None) -> Features:
+    """Return the features of one candidate."""
     label, description = candidate.get("label") or "", candidate.get("description") or ""
     facts = f"{description}; {candidate.get('key_props_excerpt') or ''}"
     described = set(entry_tokens(description)) - set(tokens(mention.label)) - FUNCTION_WORDS
@@ -196,7 +190,7 @@ class DeterministicJudge:
         if not candidates:
             return JudgeOutput(entity=entity, reason=REASON_NO_CANDIDATES)
         mention = MentionInText.find(entity.label, context, start)
-        features = features_of(mention, candidates, type_hint=entity.type_hint)
+        features = [features_of(mention, candidate, entity.type_hint) for candidate in candidates]
         probabilities = self._weights.probabilities(features)
         best = max(range(len(candidates)), key=lambda index: (round(probabilities[index], 9), -index))
         confidence = self._weights.calibration.confidence(probabilities[best])

@@ -72,16 +72,16 @@ def find_candidates(
     """
     context, noted = context_of(runtime), list[Degradation]()
     seconds = within_request(timeout_s, state, context)
-    found = look_up(knowledge, names, state.language, LIMITS.max_candidates, seconds)
-    with degrading(stage, context, noted, lambda error: _not_looked_up(list(found.failures), error)):
-        for error in found.failures.values():
+    found, failures = look_up(knowledge, names, state.language, LIMITS.max_candidates, seconds)
+    with degrading(stage, context, noted, lambda error: _not_looked_up(list(failures), error)):
+        for error in failures.values():
             raise error
     return {
         "entity_candidates": {
             name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, LIMITS, label=name)]
-            for name, raw in found.items.items()
+            for name, raw in found.items()
         },
-        "entity_sitelinks": {qid: n for raw in found.items.values() for qid, n in read_sitelinks(raw).items()},
+        "entity_sitelinks": {qid: n for raw in found.values() for qid, n in read_sitelinks(raw).items()},
         "degradations": noted,
     }
 

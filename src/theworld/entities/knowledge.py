@@ -6,8 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from importlib import resources
 from itertools import chain
@@ -82,11 +81,8 @@ def make_knowledge(settings: WikidataSettings, *, cached: bool = True) -> Entity
 def open_knowledge(settings: WikidataSettings, *, cached: bool = True) -> Iterator[EntityKnowledge]:
     """Open what the settings name, and close it at the end."""
     knowledge = make_knowledge(settings, cached=cached)
-    try:
+    with knowledge if isinstance(knowledge, AbstractContextManager) else nullcontext():
         yield knowledge
-    finally:
-        if isinstance(knowledge, (Snapshot, WikidataClient)):
-            knowledge.close()
 
 
 SIDE_BY_SIDE = 4
@@ -95,35 +91,26 @@ TIMEOUT_S = 10.0
 """Longest wait for all names together."""
 
 
-@dataclass(frozen=True)
-class LookedUp:
-    """What was found in time, and what was not and why."""
-
-    items: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    """Name -> raw items, in the order of the names."""
-    failures: dict[str, Exception] = field(default_factory=dict)
-    """Name -> error."""
-
-
 def look_up(
     knowledge: EntityKnowledge, names: Sequence[str], language: str, limit: int, timeout_s: float = TIMEOUT_S
-) -> LookedUp:
-    """Look names up; a name that fails or is late leaves the others as they are."""
-    found = LookedUp()
+) -> tuple[dict[str, Sequence[Mapping[str, Any]]], dict[str, Exception]]:
+    """Return the raw items by name, in the order of the names, and what was not found in time, or failed, and why."""
+    found: dict[str, Sequence[Mapping[str, Any]]] = {}
+    failures: dict[str, Exception] = {}
     if not names:
-        return found
+        return found, failures
     until = time.monotonic() + timeout_s
     pool = ThreadPoolExecutor(min(SIDE_BY_SIDE, len(names)), thread_name_prefix="entities")
     try:
         asked = {name: pool.submit(knowledge.search, name, language, limit) for name in names}
         for name, future in asked.items():
             try:
-                found.items[name] = future.result(timeout=max(0.0, until - time.monotonic()))
+                found[name] = future.result(timeout=max(0.0, until - time.monotonic()))
             except TimeoutError as error:
                 late = TimeoutError(f"no reply within {timeout_s:g} s")
-                found.failures[name] = error if future.done() else late
+                failures[name] = error if future.done() else late
             except Exception as error:  # a source of the caller may raise anything
-                found.failures[name] = error
+                failures[name] = error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-    return found
+    return found, failures

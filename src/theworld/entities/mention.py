@@ -139,7 +139,7 @@ def refers(mention: MentionInText, candidate: Mapping[str, Any]) -> float:
     """Return 1 when "the country" may mean the candidate as it is one, or "its" as the text has named it before."""
     if _PRONOUN.fullmatch(mention.label):
         names = name_words(candidate.get("label") or "")
-        return float(bool(names) and names <= mention.words_before)
+        return float(bool(names) and names <= name_words(mention.context[: max(mention.start, 0)]))
     noun = _DEFINITE.fullmatch(mention.label)
     kind = type_said(noun.group(1)) if noun else None
     return float(kind is not None and kind == type_said(candidate.get("description") or ""))
@@ -201,26 +201,16 @@ class MentionInText:
         return cls(label, context[begin : begin + MAX_CONTEXT], at - begin if at >= 0 else -1)
 
     @cached_property
-    def near(self) -> str:
-        """The text near the mention, the mention included; the whole text when it does not stand in it."""
-        if self.start < 0:
-            return self.context[: 2 * CONTEXT_WINDOW]
-        return self.context[max(0, self.start - CONTEXT_WINDOW) : self.start + len(self.label) + CONTEXT_WINDOW]
-
-    @cached_property
     def own_words(self) -> frozenset[str]:
         """Words of the mention as names are compared."""
         return name_words(self.label) or frozenset(tokens(self.label))
 
     @cached_property
     def near_words(self) -> frozenset[str]:
-        """Tokens near the mention, its own left out."""
-        return frozenset(tokens(self.near)) - frozenset(tokens(self.label))
-
-    @cached_property
-    def words_before(self) -> frozenset[str]:
-        """Words of the text before the mention as names are compared."""
-        return name_words(self.context[: max(self.start, 0)])
+        """Tokens near the mention, its own left out; those of the text's beginning when it does not stand in it."""
+        begin, end = self.start - CONTEXT_WINDOW, self.start + len(self.label) + CONTEXT_WINDOW
+        near = self.context[max(0, begin) : end if self.start >= 0 else 2 * CONTEXT_WINDOW]
+        return frozenset(tokens(near)) - frozenset(tokens(self.label))
 
     @cached_property
     def all_words(self) -> frozenset[str]:
@@ -248,9 +238,11 @@ class MentionInText:
     def names(self) -> tuple[str, ...]:
         """The mention, the full name that ends with it where the text has one (Britney Spears for Spears), and the
         mention with its full stop where it is an abbreviation."""
-        full = self._full_name()
+        full, end = self._full_name(), self.start + len(self.label)
         names = (self.label, full) if full else (self.label,)
-        return (*names, f"{self.label}.") if self._abbreviated() else names
+        # A full stop that ends no sentence.
+        abbreviated = self.start >= 0 and re.match(r"\.(?:[,;:)]| [a-z0-9])", self.context[end : end + 3])
+        return (*names, f"{self.label}.") if abbreviated else names
 
     @cached_property
     def apposed(self) -> frozenset[str]:
@@ -259,13 +251,6 @@ class MentionInText:
             return frozenset()
         found = re.finditer(rf"(?<!\w){re.escape(self.label)}(?:{_APPOSED})", self.context)
         return frozenset(token for match in found for token in tokens(match.group(1) or match.group(2)))
-
-    def _abbreviated(self) -> bool:
-        """Return whether a full stop that ends no sentence follows."""
-        if self.start < 0:
-            return False
-        end = self.start + len(self.label)
-        return bool(re.match(r"\.(?:[,;:)]| [a-z0-9])", self.context[end : end + 3]))
 
     def _full_name(self) -> str | None:
         if not self.label[:1].isupper() or " " in self.label or not self.label.isascii():

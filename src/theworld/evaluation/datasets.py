@@ -57,10 +57,10 @@ def load_dataset(folder: Path) -> Dataset:
     if not folder.is_dir():
         raise IngestionError("is not a folder.", where=str(folder), remedy="Give a BEIR folder with corpus.jsonl.")
     corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
-    documents = frozenset(record["_id"] for record in read_corpus(corpus))
+    documents = frozenset(record["_id"] for _, record in read_records(corpus))
     with corpus.open("rb") as file:
         fingerprint = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
-    records = {record["_id"]: (line, record) for line, record in _records(queries)}
+    records = {record["_id"]: (line, record) for line, record in read_records(queries)}
     qrels = next((folder / name for name in QRELS_FILES if (folder / name).is_file()), None)
     if qrels is None:
         raise IngestionError("has no qrels/test.tsv and no qrels.tsv.", where=str(folder))
@@ -75,11 +75,6 @@ def load_dataset(folder: Path) -> Dataset:
         kind = str(metadata.get("type") or "")
         found.append(Query(key, record["text"], tuple(answers), kind, grades.get(key, {})))
     return Dataset(folder.resolve().name, corpus, documents, fingerprint, tuple(found))
-
-
-def read_corpus(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield a corpus file's records; `_id` and `text` are present, ids are unique. Raises as `load_dataset`."""
-    return (record for _, record in _records(path))
 
 
 def _wrong(path: Path, line: int, what: str, remedy: str = "") -> IngestionError:
@@ -120,8 +115,8 @@ def read_rows(path: Path, model: type[Row], remedy: str) -> Iterator[tuple[str, 
         raise IngestionError("holds nothing.", where=str(path), remedy=remedy)
 
 
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield every line's object; `_id` and `text` are present, ids are unique."""
+def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and object of every line; `_id` and `text` are present, ids are unique. Raises as `load_dataset`."""
     seen: set[str] = set()
     for number, line in read_lines(path, _LAYOUT):
         try:

@@ -22,6 +22,7 @@ import html
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from markdown_it import MarkdownIt
@@ -207,8 +208,7 @@ _STYLE = (
 )
 
 
-def _words() -> dict[str, Any]:
-    return load_table("theworld.evaluation", "data/failures.yaml")
+_words = partial(load_table, "theworld.evaluation", "data/failures.yaml")
 
 
 def _say(key: str, language: Language, **values: object) -> str:

@@ -24,7 +24,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
 from theworld.evaluation.metrics import is_run
@@ -197,6 +197,9 @@ _PARTS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth"
 _PART = re.compile(
     rf"\b(an?|one|two|three|four|five|seven|nine)[\s-]({'|'.join(_PARTS)})s?\b(?=\W*$|\s+of\b)", re.IGNORECASE
 )
+_CHINESE_UNITS = either(word for word in unit_words() if len(word) > 1 and word[0] > "一")
+_CHINESE_HALF = re.compile(rf"(?:(\d+|[{CHINESE_NUMERAL}]{{1,3}})个)?半(?={_CHINESE_UNITS})")
+"""半 before a unit of more than one character: 半年报 is no half."""
 _CHINESE_PART = re.compile(rf"(?!百分)([{CHINESE_NUMERAL}]{{1,3}})分之([{CHINESE_NUMERAL}]{{1,3}})")
 
 _PERIOD = r"(?P<period>凌晨|清晨|早上|早晨|上午|中午|下午|午后|傍晚|晚上|夜里)?"
@@ -220,7 +223,7 @@ def plainly(text: str) -> str:
     plain = _VERSION.sub("", plain)
     plain = _HALF.sub("0.5 ", plain)
     plain = _AND_A_HALF.sub(_number_and_a_half, plain)
-    plain = _chinese_half().sub(_number_and_a_half, plain)
+    plain = _CHINESE_HALF.sub(_number_and_a_half, plain)
     plain = _CHINESE_PART.sub(lambda match: _decimal(match, read_numeral(match[2]), read_numeral(match[1])), plain)
     plain = _PART.sub(lambda match: _decimal(match, read_numeral(match[1]) or 1, _PARTS[match[2].casefold()]), plain)
     return _FRACTION.sub(
@@ -271,13 +274,6 @@ def _time_of(match: re.Match[str]) -> ClockTime | None:
     elif part in _MORNING and hour == 12:
         hour = 0
     return ClockTime(hour % 24, minute, bool(part), bare)
-
-
-@cache
-def _chinese_half() -> re.Pattern[str]:
-    """Return the pattern of 半 before a Chinese unit of more than one character: 半年报 is no half."""
-    units = either(word for word in unit_words() if len(word) > 1 and word[0] > "一")
-    return re.compile(rf"(?:(\d+|[{CHINESE_NUMERAL}]{{1,3}})个)?半(?={units})")
 
 
 def _number_and_a_half(match: re.Match[str]) -> str:

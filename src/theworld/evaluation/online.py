@@ -57,11 +57,6 @@ class Outcome:
     """Stages of its degradations."""
 
     @property
-    def tools(self) -> list[str]:
-        """The tools that ran, as often as they did."""
-        return [stage for stage in self.stages if is_tool(stage)]
-
-    @property
     def stumbled(self) -> bool:
         """Whether some stage failed."""
         return self.failed or bool(self.degraded)
@@ -90,7 +85,7 @@ def online_metrics(outcomes: Iterable[Outcome]) -> OnlineMetrics:
     found = list(outcomes)
     asked = [outcome for outcome in found if outcome.asked]
     judged = [outcome for outcome in asked if outcome.success is not None]
-    tools = [tool not in outcome.degraded for outcome in found for tool in outcome.tools]
+    tools = [stage not in outcome.degraded for outcome in found for stage in filter(is_tool, outcome.stages)]
     return OnlineMetrics(
         requests=len(found),
         judged=len(judged),

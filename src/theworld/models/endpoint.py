@@ -116,6 +116,7 @@ class Endpoint:
         self, base_url: str | None, api_key: SecretStr | None, *, timeout_s: float, retries: int = RETRIES
     ) -> None:
         self.url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
+        self._where = f"model endpoint {_PASSWORD.sub('//', self.url)}"
         self.timeout_s = timeout_s
         key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key.get_secret_value()
         self._key = key.strip()  # one read from a file ends with a line break, which no header may hold
@@ -152,10 +153,6 @@ class Endpoint:
         failure = ModelError(self._masked(what), where=self._where, remedy=_remedy(error))
         failure.calls = calls
         return failure
-
-    @property
-    def _where(self) -> str:
-        return f"model endpoint {_PASSWORD.sub('//', self.url)}"
 
     def _masked(self, text: str) -> str:
         return text.replace(self._key, "***") if len(self._key) >= _SHORTEST_KEY else text

@@ -62,7 +62,7 @@ class MultilingualE5Embedder(LocalEmbedder):
             lambda: _shared_encoder(weights_file()),
             threads=threads,
             prefixes=("query: ", "passage: "),
-            dimension=Shape.hidden,
+            dimension=lambda: Shape.hidden,
         )
 
 
@@ -86,8 +86,6 @@ def _shared_encoder(weights: Path) -> E5Encoder:
 
 class E5Encoder:
     """Text to its vector and those of its tokens, one text at a time, several at once in threads."""
-
-    dimension = Shape.hidden
 
     def __init__(self, weights: Path) -> None:
         try:

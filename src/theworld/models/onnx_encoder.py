@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from theworld.packages import import_package, weights_id
 from theworld.single_flight import Lazy
 
 Pooling = Literal["mean", "cls"]
+Kind = Literal["query", "passage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +92,7 @@ class OnnxEncoder(OnnxModel):
                 where=str(files.model),
                 remedy="Export the encoder with its last_hidden_state.",
             )
-        self._output = hidden
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        size = self._output.shape[-1]
-        return size if isinstance(size, int) else int(self.encode("", "a").vector.shape[0])
+        self._output = hidden.name
 
     def encode(self, prefix: str, text: str) -> Embedded:
         """Return the vector of prefix and text, and the token vectors of their words.
@@ -104,7 +100,7 @@ class OnnxEncoder(OnnxModel):
         Punctuation has none, as in ColBERT (SIGIR 2020): a seventh of the tokens, and measured, no recall.
         """
         text = encodable(prefix + text)
-        encoding, hidden = self.run(self._output.name, text)
+        encoding, hidden = self.run(self._output, text)
         content = _of_words(encoding, text)
         pooled = hidden.mean(axis=0) if self.files.pooling == "mean" else hidden[0]
         return Embedded(unit(pooled), token_vectors(np.asarray(encoding.ids)[content], hidden[content]))
@@ -123,10 +119,6 @@ def _of_words(encoding: Any, text: str) -> NDArray[np.bool_]:
 class Encoder(Protocol):
     """What a local embedder runs."""
 
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-
     def encode(self, prefix: str, text: str) -> Embedded:
         """Return the vector of prefix and text, with token vectors."""
 
@@ -134,8 +126,43 @@ class Encoder(Protocol):
         """Return how many token vectors each text has."""
 
 
-class LocalEmbedder:
+class BaseEmbedder(ABC):
+    """What embedders share: a name and a dimension that are found out on first use."""
+
+    def __init__(self, name: Callable[[], str], dimension: Callable[[], int] | None = None) -> None:
+        self._name = Lazy(name)
+        self._dimension = Lazy(dimension or (lambda: len(self.embed_query("dimension").vector)))
+
+    @property
+    def name(self) -> str:
+        """Name of the space."""
+        return self._name.get()
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._dimension.get()
+
+    def embed_query(self, text: str) -> Embedded:
+        """Embed one question."""
+        return self._embedded([text], "query")[0]
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, in the order given."""
+        return self._embedded(texts, "passage")
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many token vectors each text has: none, unless the model gives them."""
+        return [0] * len(texts)
+
+    @abstractmethod
+    def _embedded(self, texts: Sequence[str], kind: Kind) -> list[Embedded]: ...
+
+
+class LocalEmbedder(BaseEmbedder):
     """Embeds on this machine, with token vectors; the name and the weights are read on first use.
+
+    The name is that of the model, with a digest of what makes its vectors.
 
     Several texts are embedded `threads` at once (0: as many as there are processors). `prefixes` are put before every
     question and before every passage.
@@ -148,28 +175,17 @@ class LocalEmbedder:
         *,
         threads: int = 0,
         prefixes: tuple[str, str] = ("", ""),
-        dimension: int | None = None,
+        dimension: Callable[[], int] | None = None,
     ) -> None:
-        self._name, self._encoder = Lazy(name), Lazy(encoder)
-        self._threads, self._prefixes, self._dimension = threads, prefixes, dimension
+        super().__init__(name, dimension)
+        self._encoder, self._threads, self._prefixes = Lazy(encoder), threads, prefixes
 
-    @property
-    def name(self) -> str:
-        """Name of the space: the model and a digest of what makes its vectors."""
-        return self._name.get()
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many token vectors each text has."""
+        return self._encoder.get().token_counts(texts)
 
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return self._dimension or self._encoder.get().dimension
-
-    def embed_query(self, text: str) -> Embedded:
-        """Embed one question."""
-        return self._encoder.get().encode(self._prefixes[0], text)
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, in the order given."""
-        encode = partial(self._encoder.get().encode, self._prefixes[1])
+    def _embedded(self, texts: Sequence[str], kind: Kind) -> list[Embedded]:
+        encode = partial(self._encoder.get().encode, self._prefixes[0 if kind == "query" else 1])
         workers = min(self._threads or os.cpu_count() or 1, len(texts))
         if workers < 2:
             return [encode(text) for text in texts]
@@ -177,10 +193,6 @@ class LocalEmbedder:
             found = list(pool.map(encode, texts))
         release_memory()
         return found
-
-    def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """Return how many token vectors each text has."""
-        return self._encoder.get().token_counts(texts)
 
 
 def encodable(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -77,7 +78,11 @@ class Models:
 
     def by_space(self, name: str) -> Embedder | None:
         """Return the embedder of a space, None when no configured (and installed) model makes such vectors."""
-        return next((embedder for embedder in self.embedders.values() if _named(embedder, name)), None)
+        for embedder in self.embedders.values():
+            with suppress(ModelError):  # not installed
+                if embedder.name == name:
+                    return embedder
+        return None
 
     def warm(self) -> None:
         """Load all weights now, so that the first request does not pay for it; ModelError when one cannot load."""
@@ -100,13 +105,6 @@ def load_models(settings: Settings) -> Models:
     single = settings.model_copy(update={"embedding": embedding.model_copy(update={"threads": 1})})
     chat = None if settings.model.name is None else OpenAIChatModel(settings.model)
     return Models(embedders, load_taggers(settings), chat, partial(load_models, single))
-
-
-def _named(embedder: Embedder, name: str) -> bool:
-    try:
-        return embedder.name == name
-    except ModelError:
-        return False
 
 
 class CachedEmbedder(Wrapped):

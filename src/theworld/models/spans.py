@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 from theworld.packages import load_table
 from theworld.state import Mention, MentionType
@@ -88,9 +88,8 @@ def _unpaired(text: str, start: int, end: int, at: int) -> bool:
     return partner is not None and partner not in text[start:end]
 
 
-def word_lists() -> dict[str, Any]:
-    """Return the lists by name."""
-    return load_table("theworld.models", "data/mentions.yaml")
+word_lists = partial(load_table, "theworld.models", "data/mentions.yaml")
+"""Lists of words by name; read when first called."""
 
 
 def either(words: Iterable[str]) -> str:
@@ -100,14 +99,8 @@ def either(words: Iterable[str]) -> str:
 
 def number_start(text: str, start: int, end: int) -> int:
     """Return where the number begins in an expression such as `about 12 km` or `超過4年`."""
-    match = _approximations().match(text, start, end)
+    match = _patterns().approximations.match(text, start, end)
     return match.end() if match and match.end() < end else start
-
-
-@lru_cache(maxsize=1)
-def _approximations() -> re.Pattern[str]:
-    words = word_lists()["approximations"]
-    return re.compile(rf"(?:(?:{either(words['en'])})\s+|(?:{either(words['zh'])})\s*)+", re.IGNORECASE)
 
 
 _DIGIT = "0-9０-９"
@@ -124,7 +117,7 @@ _DATE_DIGITS = re.compile(
 
 def facts_of(text: str) -> Iterator[Span]:
     """Yield the dates, quantities and numbers of a text; spans of one kind do not overlap."""
-    for kind, pattern in _patterns():
+    for kind, pattern in _patterns().facts:
         for match in pattern.finditer(text):
             yield Span(match.start(), match.end(), kind, FACT)
 
@@ -132,40 +125,46 @@ def facts_of(text: str) -> Iterator[Span]:
 def type_of_time(surface: str) -> MentionType | None:
     """Return `date` for a calendar expression, `quantity` for a duration, None for `後來`, `recently` and the like."""
     bare = surface[number_start(surface, 0, len(surface)) :].strip()
-    if _durations().fullmatch(bare):
+    found = _patterns()
+    if found.durations.fullmatch(bare):
         return "quantity"
-    return "date" if _DATE_DIGITS.search(bare) or _calendar().search(bare) else None
+    return "date" if _DATE_DIGITS.search(bare) or found.calendar.search(bare) else None
+
+
+class _Patterns(NamedTuple):
+    """What is found with the word lists."""
+
+    approximations: re.Pattern[str]
+    calendar: re.Pattern[str]
+    durations: re.Pattern[str]
+    facts: tuple[tuple[MentionType, re.Pattern[str]], ...]
 
 
 @lru_cache(maxsize=1)
-def _calendar() -> re.Pattern[str]:
-    words = word_lists()["calendar"]
-    numeral_date = rf"[{_ZH_NUMERAL}]+[年月日号號]"
-    return re.compile(rf"\b(?:{either(words['en'])})\b|{either(words['zh'])}|{numeral_date}", re.IGNORECASE)
-
-
-@lru_cache(maxsize=1)
-def _durations() -> re.Pattern[str]:
-    words = word_lists()["durations"]
-    english = rf"(?:[\w,.-]+\s+){{0,4}}?[\w,.-]+[\s-]+(?:{either(words['en'])})s?(?:[\s-]olds?)?"
-    amount = rf"(?:[{_DIGIT}]{{1,2}}|[{_ZH_NUMERAL}数數几幾半]+)"
-    chinese = rf"{amount}[多余餘来來]?(?:{either(words['zh'])})(?:多|半)?"
-    not_calendar = rf"(?!.*\b(?:the|{either(word_lists()['months'])})\b)(?!.*\d(?:st|nd|rd|th)\b)(?![{_DIGIT}]+[月日])"
-    return re.compile(
-        rf"{not_calendar}(?:{english}|(?![{_ZH_NUMERAL}]+[月日]|[{_ZH_YEAR}]{{4}}年)(?:{chinese}))", re.IGNORECASE
-    )
-
-
-@lru_cache(maxsize=1)
-def _patterns() -> tuple[tuple[MentionType, re.Pattern[str]], ...]:
+def _patterns() -> _Patterns:
     lists = word_lists()
-    found: tuple[tuple[MentionType, str], ...] = (
-        ("date", _english_dates(either(form for word in lists["months"] for form in (word.title(), word.upper())))),
-        ("date", _chinese_dates()),
-        ("quantity", _quantities(either(lists["units"]["en"]), either(lists["units"]["zh"]))),
+    about, calendar, durations, units = (
+        {language: either(words) for language, words in lists[name].items()}
+        for name in ("approximations", "calendar", "durations", "units")
+    )
+    english = rf"(?:[\w,.-]+\s+){{0,4}}?[\w,.-]+[\s-]+(?:{durations['en']})s?(?:[\s-]olds?)?"
+    amount = rf"(?:[{_DIGIT}]{{1,2}}|[{_ZH_NUMERAL}数數几幾半]+)"
+    chinese = rf"{amount}[多余餘来來]?(?:{durations['zh']})(?:多|半)?"
+    not_calendar = rf"(?!.*\b(?:the|{either(lists['months'])})\b)(?!.*\d(?:st|nd|rd|th)\b)(?![{_DIGIT}]+[月日])"
+    not_chinese_date = rf"(?![{_ZH_NUMERAL}]+[月日]|[{_ZH_YEAR}]{{4}}年)"
+    months = either(form for word in lists["months"] for form in (word.title(), word.upper()))
+    facts: tuple[tuple[MentionType, str], ...] = (
+        ("date", _english_dates(months)),
+        ("date", _CHINESE_DATES),
+        ("quantity", _quantities(units["en"], units["zh"])),
         ("number", rf"(?<![\w.]){_NUMBER}(?:\s(?:thousand|million|billion|trillion)\b|[{_ZH_SCALE}]+)?(?![\w])"),
     )
-    return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in found)
+    return _Patterns(
+        re.compile(rf"(?:(?:{about['en']})\s+|(?:{about['zh']})\s*)+", re.IGNORECASE),
+        re.compile(rf"\b(?:{calendar['en']})\b|{calendar['zh']}|[{_ZH_NUMERAL}]+[年月日号號]", re.IGNORECASE),
+        re.compile(rf"{not_calendar}(?:{english}|{not_chinese_date}(?:{chinese}))", re.IGNORECASE),
+        tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in facts),
+    )
 
 
 def _english_dates(months: str) -> str:
@@ -187,21 +186,19 @@ def _english_dates(months: str) -> str:
     )
 
 
-def _chinese_dates() -> str:
-    era = "(?:公元前|西元前|公元|西元|民国|民國|前)?"
-    day = rf"(?:[{_DIGIT}]{{1,2}}|[{_ZH_NUMERAL}]{{1,3}})"
-    year = rf"(?:[{_DIGIT}]{{3,4}}|[{_ZH_YEAR}]{{4}})"
-    month_day = rf"{day}月(?:{day}[日号號])?"
-    return "|".join(
-        (
-            rf"(?<![{_DIGIT}]){_COMPOUND}年前",
-            rf"{era}{year}\s?年(?!代)(?:\s?{month_day})?",
-            rf"(?:公元前|西元前|公元|西元|民国|民國)\s?(?:{_NUMBER}|[{_ZH_NUMERAL}]{{1,4}})年(?:{month_day})?",
-            rf"{day}月{day}[日号號]",
-            rf"{era}(?:[{_DIGIT}]{{1,2}}|[{_ZH_NUMERAL}]{{1,3}})世[纪紀](?:[{_DIGIT}{_ZH_NUMERAL}]{{2,4}}年代)?",
-            rf"(?:[{_DIGIT}]{{2}}|[{_DIGIT}]{{4}}|[{_ZH_NUMERAL}]{{2,4}})年代",
-        )
+_ERA = "(?:公元前|西元前|公元|西元|民国|民國|前)?"
+_ZH_DAY = rf"(?:[{_DIGIT}]{{1,2}}|[{_ZH_NUMERAL}]{{1,3}})"
+_MONTH_DAY = rf"{_ZH_DAY}月(?:{_ZH_DAY}[日号號])?"
+_CHINESE_DATES = "|".join(
+    (
+        rf"(?<![{_DIGIT}]){_COMPOUND}年前",
+        rf"{_ERA}(?:[{_DIGIT}]{{3,4}}|[{_ZH_YEAR}]{{4}})\s?年(?!代)(?:\s?{_MONTH_DAY})?",
+        rf"(?:公元前|西元前|公元|西元|民国|民國)\s?(?:{_NUMBER}|[{_ZH_NUMERAL}]{{1,4}})年(?:{_MONTH_DAY})?",
+        rf"{_ZH_DAY}月{_ZH_DAY}[日号號]",
+        rf"{_ERA}{_ZH_DAY}世[纪紀](?:[{_DIGIT}{_ZH_NUMERAL}]{{2,4}}年代)?",
+        rf"(?:[{_DIGIT}]{{2}}|[{_DIGIT}]{{4}}|[{_ZH_NUMERAL}]{{2,4}})年代",
     )
+)
 
 
 def _quantities(english: str, chinese: str) -> str:

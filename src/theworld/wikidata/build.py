@@ -92,7 +92,12 @@ def build_snapshot(
     partial = out.with_name(out.name + ".partial")
     with closing(Dump(dump)) as source, _named_errors(partial):
         out.parent.mkdir(parents=True, exist_ok=True)
-        with closing(_open(partial)) as connection:
+        with closing(sqlite3.connect(partial, timeout=0.5)) as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+            connection.execute("PRAGMA temp_store = FILE")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.executescript(SCHEMA)
             building = _Building(connection, progress or (lambda _part, _done, _total: None))
             report = building.run(source, {"min_sitelinks": min_sitelinks, "version": VERSION}, dump)
         os.replace(partial, out)
@@ -229,20 +234,6 @@ def _item(line: Line, report: BuildReport) -> Item | None:
         return None
 
 
-def _open(partial: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(partial, timeout=0.5)
-    try:
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-        connection.execute("PRAGMA temp_store = FILE")
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.executescript(SCHEMA)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
 @contextmanager
 def _named_errors(partial: Path) -> Iterator[None]:
     """Turn the errors of SQLite and of the file system into ours."""
@@ -324,7 +315,17 @@ class Dump:
         """
         at = start
         try:
-            self._go_to(start)
+            self._stream.seek(start.offset - start.length)
+            before, left = hashlib.sha256(), start.length
+            while left and (part := self._stream.read(min(left, 2**20))):
+                before.update(part)
+                left -= len(part)
+            if start.offset and (left or before.hexdigest() != start.digest):
+                raise IngestionError(
+                    f"this is not the dump that was begun: line {start.line} differs.",
+                    where=str(self._path),
+                    remedy="Give the same dump, or delete the .partial file to begin anew.",
+                )
             while content := self._stream.readline(MAX_LINE + 1):
                 size, digest, whole = len(content), hashlib.sha256(content), len(content) <= MAX_LINE
                 while not whole and not content.endswith(b"\n") and (content := self._stream.readline(MAX_LINE)):
@@ -338,17 +339,3 @@ class Dump:
                 where=str(self._path),
                 remedy="Get it again and run the same command: it goes on from there.",
             ) from error
-
-    def _go_to(self, position: Position) -> None:
-        self._stream.seek(position.offset - position.length)
-        digest = hashlib.sha256()
-        left = position.length
-        while left and (part := self._stream.read(min(left, 2**20))):
-            digest.update(part)
-            left -= len(part)
-        if position.offset and (left or digest.hexdigest() != position.digest):
-            raise IngestionError(
-                f"this is not the dump that was begun: line {position.line} differs.",
-                where=str(self._path),
-                remedy="Give the same dump, or delete the .partial file to begin anew.",
-            )

@@ -37,13 +37,12 @@ class WikidataClient(AbstractContextManager["WikidataClient"]):
         self._transport, self._cache = transport, cache
 
     def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
         """Close connections and cache."""
         self._transport.close()
         if self._cache is not None:
             self._cache.close()
+
+    close = __exit__
 
     def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
         """Return items of `wbsearchentities` with aliases and key facts, in the order of the service; [] if none.
@@ -214,13 +213,8 @@ class ReplyCache:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self._path, timeout=2.0, check_same_thread=False, isolation_level=None)
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = NORMAL")
-                connection.executescript(_SCHEMA)
-            except sqlite3.Error:
-                connection.close()
-                raise
-            self._connection = connection
+            self._connection = sqlite3.connect(self._path, timeout=2.0, check_same_thread=False, isolation_level=None)
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.executescript(_SCHEMA)
         return self._connection

@@ -62,10 +62,6 @@ class Item:
         """Return everything it is called, and its descriptions."""
         return NamedEntry(self.id, tuple(dict.fromkeys(self.names())), "; ".join(self.descriptions.values()))
 
-    def values(self) -> list[str]:
-        """Return the QIDs its facts name, each once, in order."""
-        return list(dict.fromkeys(value for values in self.facts.values() for value in values if QID.fullmatch(value)))
-
     def text(self, texts: Mapping[str, str], language: str) -> str | None:
         """Return a text in `language`, or in the one it falls back to."""
         return next((texts[code] for code in FALLBACK.get(language, FALLBACK["en"]) if code in texts), None)
@@ -112,7 +108,9 @@ def as_candidate(item: Item, language: str, labels_of: Callable[[Sequence[str]],
 
     `labels_of` names QIDs in `language`; those it does not know are left out of the facts.
     """
-    label, labels, facts = item.text(item.labels, language), labels_of(item.values()), []
+    label, facts = item.text(item.labels, language), []
+    named = dict.fromkeys(value for values in item.facts.values() for value in values if QID.fullmatch(value))
+    labels = labels_of(list(named))
     for code, called in key_properties().items():
         words: dict[str, None] = {}
         for value in item.facts.get(code, ()):

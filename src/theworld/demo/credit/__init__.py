@@ -83,21 +83,16 @@ def _samples(facts: Mapping[str, Any]) -> Iterator[EntitySample]:
 
 def _facts_between(facts: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
     """Return what companies have to do with each other: company -> relation -> companies."""
+    shares = facts["shareholding"]
+    stated = [
+        *((holder, "controls" if share > 50 else "holds_shares", held) for holder, held, share, _ in shares),
+        *((guarantor, "guarantees", guaranteed) for _, guarantor, guaranteed, *_ in facts["guarantee"]),
+        *((supplier, "supplies", buyer) for _, supplier, buyer, *_ in facts["contract"]),
+        *((payer, "transacts_with", payee) for payer, payee, *_ in facts["transfer"]),
+    ]
     found: dict[str, dict[str, list[str]]] = {}
-
-    def add(source: str, relation: str, target: str) -> None:
-        targets = found.setdefault(source, {}).setdefault(relation, [])
-        if target not in targets:
-            targets.append(target)
-
-    for holder, held, share, _ in facts["shareholding"]:
-        add(holder, "controls" if share > 50 else "holds_shares", held)
-    for _, guarantor, guaranteed, *_ in facts["guarantee"]:
-        add(guarantor, "guarantees", guaranteed)
-    for _, supplier, buyer, *_ in facts["contract"]:
-        add(supplier, "supplies", buyer)
-    for payer, payee, *_ in facts["transfer"]:
-        add(payer, "transacts_with", payee)
+    for source, relation, target in dict.fromkeys(stated):
+        found.setdefault(source, {}).setdefault(relation, []).append(target)
     return found
 
 

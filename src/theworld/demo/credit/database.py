@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 """Columns by table, TEXT where nothing else is said; `tenant` comes first in all."""
 
 
-def load_facts() -> dict[str, Any]:
-    """Return what facts.yaml holds."""
-    return load_table("theworld.demo.credit", "facts.yaml")
+load_facts = partial(load_table, "theworld.demo.credit", "facts.yaml")
 
 
 def build_database(file: Path, *, last_day: date | None = None) -> Path:

@@ -51,10 +51,18 @@ def plan_terms(
 
 
 def _senses(plan: Plan, found: Restrictions, language: Language) -> tuple[str, ...]:
-    """Return in words how relations were taken that could be taken otherwise."""
-    paths = [one.path for one in (plan.group, plan.per, plan.distinct, *plan.filters) if one is not None]
-    senses = (sense for path in paths for sense in found.mapping.senses(path, found.via, language))
-    return tuple(dict.fromkeys(senses))
+    """Return in words how paths' first steps were taken, where there are other ways and the question chose none."""
+    mapping, told = found.mapping, dict[str, None]()
+    for one in (plan.group, plan.per, plan.distinct, *plan.filters):
+        first = one.path[0] if one is not None and one.path else None
+        if first is None or not first.single or first.relation in found.via:
+            continue
+        others = {way.target for way in mapping.steps(first.source) if way.single and way.relation != first.relation}
+        if first.target in others:
+            relation = mapping.lookup.relations[first.relation]
+            parts = mapping.name(relation.target, language), relation.labels.preferred(language)
+            told[("：" if language == "zh" else ": ").join(parts)] = None
+    return tuple(told)
 
 
 class _Reading:

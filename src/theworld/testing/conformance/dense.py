@@ -55,8 +55,6 @@ class DenseConformance(ProjectionConformance[DenseStore]):
     def test_filters_come_before_the_limit(self, filled: DenseStore) -> None:
         assert self.found(filled, {"in": "y"}, limit=1) == ["b#0"]
         assert self.found(filled, {"in": ["z"]}) == self.found(filled, {"in": []}) == []
-
-    def test_chosen_documents_are_searched_alone(self, filled: DenseStore) -> None:
         assert self.found(filled, {"document_id": "b"}, limit=1) == ["b#0"]
         assert self.found(filled, {"document_id": ["c", "b", "unknown"]}) == ["b#0", "c#0"]
 
@@ -70,6 +68,8 @@ class DenseConformance(ProjectionConformance[DenseStore]):
     def test_a_vector_of_another_size_is_refused(self, filled: DenseStore) -> None:
         with pytest.raises(ModelMismatchError, match="3"):
             filled.search("en", np.ones(4, np.float32), tenant=TENANT, filters={}, limit=9)
+        with pytest.raises(ModelMismatchError, match="3"):
+            filled.cosines("en", np.ones(4, np.float32), ["a#0"], TENANT)
 
     def test_a_space_that_was_emptied_may_come_back_in_another_size(self, filled: DenseStore) -> None:
         feed(filled, *(gone(f"{name}#0") for name in "abc"))
@@ -103,8 +103,6 @@ class DenseConformance(ProjectionConformance[DenseStore]):
         assert found.tolist() == [-1, 0, 1, 0, 0, 1]
         assert filled.cosines("en", EAST, [], TENANT).shape == (0,)
         assert filled.cosines("fr", EAST, ["a#0"], TENANT).tolist() == [0]
-        with pytest.raises(ModelMismatchError, match="3"):
-            filled.cosines("en", np.ones(4, np.float32), ["a#0"], TENANT)
 
     def test_token_codes_come_back_as_they_were(self, filled: DenseStore) -> None:
         found = filled.token_codes("en", ["b#0", "a#0", "c#0", "d#0", "nope"], TENANT)

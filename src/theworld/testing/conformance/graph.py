@@ -87,8 +87,6 @@ class GraphConformance(ProjectionConformance[GraphStore]):
     def test_filters_come_before_the_limit_but_after_the_walk(self, filled: GraphStore) -> None:
         assert self.found(filled, "film#0", filters={"kind": "place"}, limit=1) == ["london#0"]
         assert self.found(filled, "film#0", filters={"kind": "none"}) == []
-
-    def test_chosen_documents_are_ranked_alone(self, filled: GraphStore) -> None:
         assert self.found(filled, "film#0", filters={"document_id": "london"}, limit=1) == ["london#0"]
         one_of: Filters = {"document_id": ["london", "ship", "lu"]}
         assert set(self.found(filled, "film#0", filters=one_of)) == {"london#0", "ship#0"}

@@ -42,11 +42,8 @@ class RandomNotes:
         self._random = random.Random(seed)
         self.notes: dict[tuple[str, str], NoteChange] = {}
 
-    def batch(self) -> list[NoteChange]:
-        """Return the next changes: puts, updates, and one removal in five."""
-        return [self._change() for _ in range(BATCH)]
-
-    def _change(self) -> NoteChange:
+    def change(self) -> NoteChange:
+        """Return the next change: a put, an update or, one time in five, a removal."""
         chance = self._random
         tenant, note_id = chance.choice(TENANTS), f"doc{chance.randrange(60):02d}#{chance.randrange(2)}"
         if chance.random() < 0.2:
@@ -128,7 +125,7 @@ def assert_same_ranking(one: Sequence[Hit], other: Sequence[Hit], *, tolerance: 
 
 def _fill(stores: Sequence[Projection], notes: RandomNotes) -> None:
     for _ in range(BATCHES):
-        batch = notes.batch()
+        batch = [notes.change() for _ in range(BATCH)]
         for store in stores:
             feed(store, *batch)
 
