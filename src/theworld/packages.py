@@ -1,4 +1,4 @@
-"""The packages this program works with: how to install one that is missing, and the files of data in them.
+"""The packages this program works with: how to install one that is missing, the files of data in them, and its caches.
 
 No package index carries the project, so `pip install "theworld[service]"` alone would find nothing. What was installed
 from a folder or a file is named by it (PEP 610, `direct_url.json`).

@@ -9,7 +9,7 @@ from growth import grows_linearly
 from theworld.nodes.answer_with_entity import LONGEST_QUESTION, answer_with_entity
 from theworld.questions import Question, read_question
 from theworld.questions.names import LONGEST_READ
-from theworld.questions.parts import split_parts
+from theworld.questions.question import split_parts
 from theworld.retrieval.graph import query_entities
 from theworld.routing import features_of
 from theworld.settings import AnswerSettings, Settings

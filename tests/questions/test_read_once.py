@@ -28,7 +28,7 @@ READERS = {
     "theworld.text.identity": ("names_in",),
     "theworld.questions.answer_type": ("expected_answer_type",),
     "theworld.questions.names": ("quoted_names", "capitalised_names", "possible_names"),
-    "theworld.questions.parts": ("split_parts",),
+    "theworld.questions.question": ("split_parts",),
     "theworld.sql.questions.cutting": ("find_rankings",),
 }
 """Module -> its readers, whose first argument is a text or a Question."""

@@ -226,7 +226,12 @@ class FollowUp:
         return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
 
     def _other(self, span: Span) -> Standalone | None:
-        """ "The other one": of the latest list of two, of which the question before names one, the one it does not."""
+        """ "The other one": of the latest list of two, of which the question before names one, the one it does not.
+
+        In "is one better than the other?" both are meant.
+        """
+        if {"one", "either"} & set(tokens(self.query[: span.start])) or "一" in self.query[: span.start]:
+            return None
         asked = fold_in_place(self.before.text)
         for _, index, items in self._offers(None):
             left = [item for item in items if place_of(fold_in_place(_name_of(item)), asked) < 0]

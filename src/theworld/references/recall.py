@@ -231,7 +231,7 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     asked, answers = _messages_of("user", history), _messages_of("assistant", history)
     ordinal = _ORDINAL.search(folded)
     word = ordinal.group() if ordinal else ""
-    counted = dict(enumerate(asked)).get(RANKS[word]) if word else None
+    counted = next(iter(asked[RANKS[word] :]), None) if word else None
     if asks("asked").search(folded):
         turn = counted if word else _asked_last(topic_tokens(asks("asked").sub(" ", folded)), history, asked)
         return None if turn is None else _quoted(history, turn)

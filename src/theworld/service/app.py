@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from theworld import __version__
 from theworld.native_memory import share_heaps
 from theworld.service import dify, mcp, page
-from theworld.service.api import ask, documents, evaluation, graph, health, nodes, records
+from theworld.service.api import ask, documents, evaluation, graph, health, nodes, records, traffic
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.replies import JSON, ApiError, Code, error_body, install, language_of, load_messages
 from theworld.service.api.serving import ClientGoneError
@@ -70,8 +70,8 @@ def create_app(
     if service is not None:
         app.state.service = service
     for router in (
-        *(ask.retrieval_router, ask.router, records.router, health.traffic_router, evaluation.router),
-        *(documents.router, documents.reading_router, health.feedback_router, health.router),
+        *(ask.retrieval_router, ask.router, records.router, traffic.router, evaluation.router),
+        *(documents.router, documents.reading_router, traffic.feedback_router, health.router),
         *(answers.router, vectors.router, dify.router, mcp.router, nodes.router),
         *(graph.graph_router, graph.router, records.replay_router, page.documentation_router, page.router),
     ):

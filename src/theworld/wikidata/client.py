@@ -37,12 +37,13 @@ class WikidataClient(AbstractContextManager["WikidataClient"]):
         self._transport, self._cache = transport, cache
 
     def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         """Close connections and cache."""
         self._transport.close()
         if self._cache is not None:
             self._cache.close()
-
-    close = __exit__
 
     def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
         """Return items of `wbsearchentities` with aliases and key facts, in the order of the service; [] if none.

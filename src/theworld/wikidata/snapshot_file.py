@@ -148,11 +148,12 @@ class Snapshot(AbstractContextManager["Snapshot"]):
         self._labels: dict[tuple[str, str], str] = {}
 
     def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._connection.close()
-
-    close = __exit__
 
     @property
     def about(self) -> Mapping[str, str]:
