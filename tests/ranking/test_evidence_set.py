@@ -75,18 +75,6 @@ def test_where_the_walk_concentrates_words_and_vectors_say_less(tmp_path: Path) 
     assert ranked(tmp_path / "b", MemoryGraph(), weights, "green tea leaf", led)[0] == "told#0"
 
 
-def test_notes_of_one_document_change_places_by_what_they_say_beyond_its_title(tmp_path: Path) -> None:
-    """The introduction has the title's words most often; notes of other documents keep their places."""
-    about = note("press", "A coffee press makes coffee.", title="Coffee press", sparse=9.0, dense=0.9)
-    washing = about.model_copy(update={"note_id": "press#1", "text": "Wash the filter weekly.", "channels": {}})
-    other = note("mill", "A mill.", title="Mill", sparse=5.0, dense=0.5)
-    notes = [about, other, washing, note("jar", "A jar.", title="Jar", sparse=1.0, dense=0.1)]
-    weights = CoverWeights(agreement=3.0)
-    order = ranked(tmp_path / "a", MemoryGraph(), weights, "wash filter coffee press", notes)
-    assert order[:3] == ["press#1", "mill#0", "press#0"]
-    assert ranked(tmp_path / "b", MemoryGraph(), weights, "coffee press", notes)[0] == "press#0"
-
-
 def test_an_identifier_leaves_the_similarity_as_a_whole(tmp_path: Path) -> None:
     store, text = NumpyDense(tmp_path, writable=True), "The max size is 9."
     feed(store, put("a#0", text, vectors={"compass": Compass().embed_query(text)}))

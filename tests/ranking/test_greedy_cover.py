@@ -40,6 +40,14 @@ def test_the_complement_beats_the_copy():
     assert order(given_rows([[1, 1, 0, 0], [0.9, 0.9, 0, 0], [0, 0, 0.8, 0]])) == [0, 2, 1]
 
 
+def test_covering_again_counts_as_far_as_links_do_not():
+    rows = [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0.4, 0]]
+    weights = dataclasses.replace(PLAIN, repeated=0.5)
+    assert order(given_rows(rows), weights) == [0, 2, 1]
+    assert order(given_rows(rows, linked=0.0), weights) == [0, 1, 2]
+    assert order(given_rows(rows, linked=0.8), weights) == [0, 2, 1]
+
+
 def test_a_title_link_brings_the_second_hop():
     links = np.zeros((3, 3), dtype=np.float32)
     links[0, 2] = 1

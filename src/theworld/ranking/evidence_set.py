@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,12 +26,11 @@ from theworld.ranking.greedy_cover import (
     names_title,
 )
 from theworld.ranking.pointwise import distinct
-from theworld.ranking.second_hop import SecondHop, Space, joined_by, rest_of
+from theworld.ranking.second_hop import SecondHop, Space, joined_by
 from theworld.state import Candidate
 from theworld.stores.array_folder import inner_products
 from theworld.stores.protocols import DenseStore, GraphStore, Link
 from theworld.stores.token_codes import best_cosines
-from theworld.text.tokens import token_set
 
 OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
@@ -48,10 +45,6 @@ BY_VECTORS = "en"
 """Language of notes compared by token vectors alone; in others, whose embedder is for whole texts, words count half."""
 IDENTIFIERS = 0.3
 """What the question's identifiers together count beside its other units, which together count 1."""
-TOLD_APART = 8
-"""Choices among which the notes of one document are told apart."""
-LATER = 0.03
-"""What a note of them must say more, in [0, 1.5], to come before the one chosen before it."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""
 
@@ -172,11 +165,7 @@ class EvidenceSetReranker:
         choices = greedy_cover(
             given, self._weights, len(candidates), lambda chosen, gain: linked * hop.after(chosen, gain)
         )
-        if not linked:
-            choices = _by_beyond_title(question, candidates, choices, hop.spaces)
-        ranked = _descending(candidates, choices)
-        reached = [hop.reached(choice.index) for choice in choices]
-        ranked = [replace(one, hop=hops, bridge=over) for one, (hops, over) in zip(ranked, reached, strict=True)]
+        ranked = _descending(candidates, choices, hop)
         complete = Reranking(tuple(ranked), "complete", stages=tuple(hop.hops))
         late = replace(complete, outcome="partial", reason="no time for a second hop")
         return late if hop.out_of_time else complete
@@ -272,6 +261,7 @@ def _assemble(
         title_links=titled,
         shared_links=shared,
         same_title=linked * same,
+        linked=linked,
     )
 
 
@@ -294,44 +284,7 @@ def _agreement(candidates: Sequence[Candidate]) -> Floats:
     return standing
 
 
-def _by_beyond_title(
-    question: Question, candidates: Sequence[Candidate], choices: Sequence[Choice], spaces: Sequence[Space]
-) -> list[Choice]:
-    """Return the choices with the first notes of each document, in its places, by what they say beyond its title.
-
-    All of them are indexed and embedded under the title: its words put an introduction before the section that answers.
-    Half as much as by vectors it counts how many of the other words of the question a note holds.
-    """
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, choice in enumerate(choices[:TOLD_APART]):
-        places[candidates[choice.index].document_id].append(place)
-    asked: list[tuple[list[int], set[str], str]] = []
-    for own in places.values():
-        titled = token_set(candidates[choices[own[0]].index].title)
-        words = set(question.content) - titled
-        if len(own) > 1 and words and not titled.isdisjoint(question.content):
-            asked.append((own, words, rest_of(question, titled)))
-    if not asked:
-        return list(choices)
-    with ThreadPoolExecutor(len(asked), thread_name_prefix="beyond-title") as pool:
-        embedded = [list(pool.map(space.embed, [rest for _, _, rest in asked])) for space in spaces]
-    ordered = list(choices)
-    for number, (own, words, _) in enumerate(asked):
-        notes = [choices[place].index for place in own]
-        beyond = np.zeros(len(notes), dtype=np.float32)
-        for space, queries in zip(spaces, embedded, strict=True):
-            there = [i for i, note in enumerate(notes) if note in space.notes]
-            if there:
-                found = space.similarities([queries[number]], [notes[i] for i in there]).mean(axis=0)[0]
-                beyond[there] = np.maximum(beyond[there], found)
-        beyond += [len(words & token_set(candidates[note].text)) / len(words) / 2 for note in notes]
-        beyond -= LATER * np.arange(len(notes), dtype=np.float32)
-        for place, i in zip(own, np.argsort(-beyond, kind="stable"), strict=True):
-            ordered[place] = replace(choices[own[int(i)]], covered=choices[place].covered)
-    return ordered
-
-
-def _descending(candidates: Sequence[Candidate], choices: Sequence[Choice]) -> list[Ranked]:
+def _descending(candidates: Sequence[Candidate], choices: Sequence[Choice], hop: SecondHop) -> list[Ranked]:
     """Return the choices with their merit as score, held down to never increase along the order."""
     ranked: list[Ranked] = []
     ceiling = 1.0
@@ -339,5 +292,6 @@ def _descending(candidates: Sequence[Candidate], choices: Sequence[Choice]) -> l
         if not math.isfinite(choice.merit):
             raise ValueError(f"{choice.merit} is no score: token vectors or their weights are broken")
         ceiling = min(ceiling, max(choice.merit, 0.0))
-        ranked.append(Ranked(candidates[choice.index].note_id, ceiling, ceiling, choice.covered))
+        hops, over = hop.reached(choice.index)
+        ranked.append(Ranked(candidates[choice.index].note_id, ceiling, ceiling, choice.covered, hops, over))
     return ranked

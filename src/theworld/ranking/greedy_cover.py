@@ -62,6 +62,9 @@ class CoverWeights:
     of a chosen note (see `second_hop`)."""
     same_title: float = 0.04
     """What a note loses for each chosen note of the same title: five notes about one film say little about its cast."""
+    repeated: float = 0.25
+    """What covering again counts where links do not: there, a note that says the same is more often the answer than
+    one that holds what few words are left."""
     late_order: float = 0.05
     """Weight of the given order from the choice after `LATE` others on."""
 
@@ -94,6 +97,8 @@ class CoverInput:
     """(n, n) rarity weight of the rarest shared entity, symmetric, zero diagonal."""
     same_title: Floats
     """(n, n) 1 where two notes have the same title, symmetric, zero diagonal."""
+    linked: float = 1.0
+    """How far links count, in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +140,9 @@ def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int, follow: F
     similarity = coverage_of(given.similarity, weights.similarity_floor)
     importance = given.importance
     base = weights.prior * given.prior + weights.walk * given.walk + weights.named * given.named
-    adds = inner_products(similarity, importance)
-    alone = adds + base
+    whole = adds = inner_products(similarity, importance)
+    again = weights.repeated * (1.0 - given.linked)
+    alone = whole + base
     standing = base + weights.agreement * given.agreement
     late = weights.late_order * (LATE_DECAY + 1) / (LATE_DECAY + np.arange(1, n + 1, dtype=np.float32))
     # What a choice of the row's note adds to the column's, (n, n).
@@ -157,7 +163,8 @@ def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int, follow: F
         left[index] = False
         if (similarity[index] > covered).any():
             covered = np.maximum(covered, similarity[index])
-            adds = inner_products(np.maximum(similarity - covered, 0.0), importance)
+            new = inner_products(np.maximum(similarity - covered, 0.0), importance)
+            adds = again * whole + (1.0 - again) * new
         choices.append(Choice(index, float(gain[index]), merit, min(float(covered @ importance), 1.0)))
         standing = standing - weights.same_title * given.same_title[index]
         fade = 1.0 + weights.fading * step
