@@ -55,7 +55,7 @@ class QuestionWords:
 
     def covered(self, text: str, shown: str = "") -> float:
         """Return the weighted share, in [0, 1], of the words a text holds; those shown before count less."""
-        held, before = set(tokens(text)), set(tokens(shown))
+        held, before = set(tokens(text)), token_set(shown)  # many pieces are asked beside the same passages
         said = ((word, weight) for word, weight in self._weights.items() if word in held)
         return math.fsum(weight * (AGAIN if word in before else 1.0) for word, weight in said) / self._total
 
