@@ -183,11 +183,31 @@ class Catalog:
 
     def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
         """Return names of entities most like this one, best first; for no name those that notes name most."""
-        key = entity_key(name)
-        with self._ledger.reading() as connection:
-            if key:
-                return _near_names(connection, tenant, key, limit)
-            return [] if name else _most_named(connection, tenant, limit)
+        key, tenant = findable(entity_key(name)), findable(tenant)
+        mention, note, entity = models.Mention, models.Note, models.Entity
+        if not entity_key(name):
+            if name:
+                return []
+            pairs = select(mention.entity, mention.note).join(note, note.id == mention.note)
+            pairs = pairs.where(note.tenant == tenant, mention.type.not_in(_VALUES)).order_by(mention.id.desc())
+            with self._ledger.reading() as connection:
+                newest = {(row.entity, row.note) for row in connection.execute(pairs.limit(_NEWEST))}
+                counts = Counter(row for row, _ in newest)
+                best = sorted(counts, key=lambda row: (-counts[row], row))[:limit]
+                labels = dict(connection.execute(select(entity.id, entity.label).where(entity.id.in_(best))).all())
+            return [labels[row] for row in best]
+        parts = [part for part in dict.fromkeys([key, *key.split()]) if part]
+        alike: list[ColumnElement[bool]] = [entity.key.contains(part, autoescape=True) for part in parts]
+        alike += [entity.key.startswith(part[:_BEGINNING], autoescape=True) for part in parts]
+        query = select(entity.key, entity.label).where(entity.tenant == tenant, or_(*alike))
+        query = query.order_by(func.abs(func.length(entity.key) - len(key)), entity.key).limit(_NEAR_READ)
+        matcher, scored = SequenceMatcher(b=key, autojunk=False), []
+        for other, label in self._ledger.rows(query):
+            matcher.set_seq1(other)
+            score = 1.0 if key in other else matcher.ratio()
+            if score >= _LEAST_ALIKE:
+                scored.append((-score, len(other), label))
+        return list(dict.fromkeys(label for _, _, label in sorted(scored)))[:limit]
 
 
 def _documents(tenant: str) -> Select[Any]:
@@ -251,33 +271,3 @@ def _pairs(rows: Sequence[int]) -> Select[Any]:
     pairs = union(mentioned, titles.where(note.id.in_(rows), alias.name == document.title)).subquery()
     query = select(entity.id, entity.key, entity.label, entity.type, pairs.c.note)
     return query.join(pairs, pairs.c.entity == entity.id).where(entity.type.not_in(_VALUES))
-
-
-def _near_names(connection: Connection, tenant: str, key: str, limit: int) -> list[str]:
-    """Return labels of entities whose key is most like this one, best first."""
-    entity, key = models.Entity, findable(key)
-    parts = [part for part in dict.fromkeys([key, *key.split()]) if part]
-    alike: list[ColumnElement[bool]] = [entity.key.contains(part, autoescape=True) for part in parts]
-    alike += [entity.key.startswith(part[:_BEGINNING], autoescape=True) for part in parts]
-    query = select(entity.key, entity.label).where(entity.tenant == findable(tenant), or_(*alike))
-    query = query.order_by(func.abs(func.length(entity.key) - len(key)), entity.key)
-    matcher = SequenceMatcher(b=key, autojunk=False)
-    scored = []
-    for other, label in connection.execute(query.limit(_NEAR_READ)):
-        matcher.set_seq1(other)
-        score = 1.0 if key in other else matcher.ratio()
-        if score >= _LEAST_ALIKE:
-            scored.append((-score, len(other), label))
-    return list(dict.fromkeys(label for _, _, label in sorted(scored)))[:limit]
-
-
-def _most_named(connection: Connection, tenant: str, limit: int) -> list[str]:
-    """Return labels of the entities that the newest mentions name most, most named first."""
-    mention, note, entity = models.Mention, models.Note, models.Entity
-    query = select(mention.entity, mention.note).join(note, note.id == mention.note)
-    newest = query.where(note.tenant == findable(tenant), mention.type.not_in(_VALUES)).order_by(mention.id.desc())
-    pairs = {(row.entity, row.note) for row in connection.execute(newest.limit(_NEWEST))}
-    counts = Counter(row for row, _ in pairs)
-    best = sorted(counts, key=lambda row: (-counts[row], row))[:limit]
-    labels = dict(connection.execute(select(entity.id, entity.label).where(entity.id.in_(best))).all())
-    return [labels[row] for row in best]

@@ -43,12 +43,6 @@ NOTES = select(
 ).join(_D, _D.id == _N.document)
 
 
-def read_notes(connection: Connection, tenant: str, ids: Sequence[str], *, mentions: bool) -> dict[str, StoredNote]:
-    """Return the notes with these ids, unknown ones left out, with or without their mentions."""
-    rows = list(found_in(connection, NOTES.where(_N.tenant == tenant), _N.note_id, ids))
-    return {note.id: note for note in stored(connection, rows, mentions=mentions)}
-
-
 def stored(connection: Connection, rows: Sequence[Any], *, mentions: bool) -> list[StoredNote]:
     """Return notes from rows of `NOTES`, whose columns are StoredNote's fields up to the mentions, after the row id."""
     named = read_mentions(connection, [row[0] for row in rows]) if mentions else {}
