@@ -132,7 +132,16 @@ class _Pushing:
             self._settled[active] += self._restart * mass
             passed = (1.0 - self._restart) * mass
             edges = places_of(self._starts, nodes)
-            numbers = self._numbers(self._targets[edges])
+            targets = self._targets[edges]
+            numbers = self._number[targets]
+            unmet = targets[numbers == 0]
+            if unmet.size:
+                # Of a node met several times the last place is kept: so each is met once, without sorting.
+                places = np.arange(1, len(unmet) + 1, dtype=np.int32)
+                self._number[unmet] = places
+                self._meet(unmet[self._number[unmet] == places])
+                numbers = self._number[targets]
+            numbers = numbers - np.int32(1)
             flow = np.repeat(passed, lengths) * self._weights[edges]
             if len(edges) * _FEW < self._met:
                 np.add.at(self._waiting, numbers, flow)
@@ -143,18 +152,6 @@ class _Pushing:
             if spent:
                 return False
         return True
-
-    def _numbers(self, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the numbers of nodes; those not met before are met."""
-        numbers = self._number[nodes]
-        unmet = nodes[numbers == 0]
-        if unmet.size:
-            # Of a node met several times the last place is kept: so each is reported once, without sorting.
-            places = np.arange(1, len(unmet) + 1, dtype=np.int32)
-            self._number[unmet] = places
-            self._meet(unmet[self._number[unmet] == places])
-            numbers = self._number[nodes]
-        return numbers - np.int32(1)
 
     def reached(self) -> Reached:
         """Return where the walk has come to."""

@@ -241,33 +241,29 @@ def _together(
     """Return the entities most often named in these note rows, and by row the keys of those it names."""
     facts: dict[str, Row[Any]] = {}
     notes_of: defaultdict[str, set[int]] = defaultdict(set)
+    mention, alias, note, document, named_entity = (
+        models.Mention, models.Alias, models.Note, models.Document, models.Entity
+    )  # fmt: skip
+    titles = select(alias.entity, note.id).join(note, note.document == alias.document)
+    titles = titles.join(document, document.id == alias.document).where(alias.name == document.title)
     for some in batches(rows):
-        for row in connection.execute(_pairs(some)):
+        # All that these notes mention, and the titles of their documents.
+        mentioned = select(mention.entity, mention.note).where(mention.note.in_(some))
+        pairs = union(mentioned, titles.where(note.id.in_(some))).subquery()
+        query = select(named_entity.id, named_entity.key, named_entity.label, named_entity.type, pairs.c.note)
+        query = query.join(pairs, pairs.c.entity == named_entity.id).where(named_entity.type.not_in(_VALUES))
+        for row in connection.execute(query):
             if row.id != entity:
                 facts[row.key] = row
                 notes_of[row.key].add(row.note)
     best = sorted(notes_of, key=lambda key: (-len(notes_of[key]), key))[: limit * _WEIGHED]
-    mention, chosen = models.Mention, [facts[key].id for key in best]
-    query = select(mention.entity, func.count(mention.note.distinct())).group_by(mention.entity)
-    anywhere = dict(found_in(connection, query, mention.entity, chosen))
+    counts = select(mention.entity, func.count(mention.note.distinct())).group_by(mention.entity)
+    anywhere = dict(found_in(connection, counts, mention.entity, [facts[key].id for key in best]))
     worth = {key: len(notes_of[key]) * _RARITY(anywhere.get(facts[key].id, 0)) for key in best}
     best = sorted(best, key=lambda key: (-worth[key], key))[:limit]
     named: defaultdict[int, set[str]] = defaultdict(set)
     for key in best:
-        for note in notes_of[key]:
-            named[note].add(key)
+        for note_row in notes_of[key]:
+            named[note_row].add(key)
     together = (Entity(key=key, label=facts[key].label, type=facts[key].type, notes=len(notes_of[key])) for key in best)
     return tuple(together), dict(named)
-
-
-def _pairs(rows: Sequence[int]) -> Select[Any]:
-    """Return (entity, its facts, note) for all that these notes mention, and for the titles of their documents."""
-    mention, alias, note, document, entity = (
-        models.Mention, models.Alias, models.Note, models.Document, models.Entity
-    )  # fmt: skip
-    mentioned = select(mention.entity, mention.note).where(mention.note.in_(rows))
-    titles = select(alias.entity, note.id).join(note, note.document == alias.document)
-    titles = titles.join(document, document.id == alias.document)
-    pairs = union(mentioned, titles.where(note.id.in_(rows), alias.name == document.title)).subquery()
-    query = select(entity.id, entity.key, entity.label, entity.type, pairs.c.note)
-    return query.join(pairs, pairs.c.entity == entity.id).where(entity.type.not_in(_VALUES))

@@ -119,15 +119,20 @@ class OpenSearchSparse(RemoteProjection):
                 answered = self._client.bulk(body=lines, index=f"{index}-w", params=options)["items"]
                 if len(answered) != len(some):
                     raise ValueError(f"{len(answered)} results for {len(some)} changes")
-                results = [(change, _error(item)) for change, item in zip(some, answered, strict=True)]
-            failed = [(change, error) for change, error in results if error]
-            if failed:
-                change, error = failed[0]
-                raise StoreError(
-                    f"OpenSearch did not take {len(failed)} of {len(some)} notes; the first: {error}.",
-                    where=f"{self.where}, note {change.note_id!r}",
-                    remedy="Nothing is lost: the batch is written again by the next `theworld sync`.",
-                )
+                failed = []
+                for change, item in zip(some, answered, strict=True):
+                    (result,) = item.values()
+                    # That a newer one is there already, or nothing to delete, is fine.
+                    if result["status"] != _CONFLICT and "error" in result:
+                        what = f"{result['error'].get('type')}: {result['error'].get('reason')}"
+                        failed.append((change.note_id, f"{result['status']} {what}"))
+                if failed:
+                    note_id, what = failed[0]
+                    raise StoreError(
+                        f"OpenSearch did not take {len(failed)} of {len(some)} notes; the first: {what}.",
+                        where=f"{self.where}, note {note_id!r}",
+                        remedy="Nothing is lost: the batch is written again by the next `theworld sync`.",
+                    )
         with self._asking():
             if self._client.indices.refresh(index=index, params=self._patient)["_shards"]["failed"]:
                 raise ValueError("not every shard made the changes visible")
@@ -242,11 +247,3 @@ def _hits(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         raise ValueError(f"only a part of the shards answered: {answer['_shards']}")
     found: list[Mapping[str, Any]] = answer["hits"]["hits"]
     return found
-
-
-def _error(item: Mapping[str, Any]) -> str | None:
-    """Return what went wrong with one change; that a newer one is there already, or nothing to delete, is fine."""
-    (result,) = item.values()
-    if result["status"] == _CONFLICT or "error" not in result:
-        return None
-    return f"{result['status']} {result['error'].get('type')}: {result['error'].get('reason')}"
