@@ -148,9 +148,8 @@ class OpenAIChatModel:
             except ModelError as error:
                 calls += error.calls
                 reply = error.__cause__
-                named = f"{getattr(reply, 'param', None)} {reply}"
-                if getattr(reply, "status_code", None) not in {400, 422}:
-                    named = ""
+                refuses = getattr(reply, "status_code", None) in {400, 422}
+                named = f"{getattr(reply, 'param', None)} {reply}" if refuses else ""
                 parameter = next((one for one in ("stream_options", "max_tokens", "temperature") if one in named), None)
                 if parameter is None or parameter in refused:
                     error.calls = calls

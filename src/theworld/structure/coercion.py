@@ -209,7 +209,8 @@ class _Fitting:
         if not tag.isidentifier():
             return False
         fits = []
-        for option in [option for annotation in spot.annotations for option in options_of(annotation)]:
+        options = [option for annotation in spot.annotations for option in options_of(annotation)]
+        for option in options:
             for choice in tags_of(option, tag):
                 with suppress(ValueError):
                     TypeAdapter(option).validate_json(json.dumps({**spot.item, tag: choice}))

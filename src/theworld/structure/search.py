@@ -176,8 +176,8 @@ class Search:
                 continue
             if fragment.broken:
                 self.attempts.append((fragment.label, "not valid JSON as it stands"))
-            alone = fragment.label.startswith("markdown_") or _is_whole(self.text, fragment)
-            if fragment.value == {} and self.target.fields and not alone:
+            empty = fragment.value == {} and self.target.fields and not fragment.label.startswith("markdown_")
+            if empty and not _is_whole(self.text, fragment):
                 self.attempts.append((fragment.label, "an empty object in running text"))
             else:
                 usable.append(fragment)

@@ -183,11 +183,11 @@ class Catalog:
 
     def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
         """Return names of entities most like this one, best first; for no name those that notes name most."""
-        key, tenant = findable(entity_key(name)), findable(tenant)
+        key, tenant = entity_key(name), findable(tenant)
         mention, note, entity = models.Mention, models.Note, models.Entity
-        if not entity_key(name):
-            if name:
-                return []
+        if name and not key:
+            return []
+        if not key:
             pairs = select(mention.entity, mention.note).join(note, note.id == mention.note)
             pairs = pairs.where(note.tenant == tenant, mention.type.not_in(_VALUES)).order_by(mention.id.desc())
             with self._ledger.reading() as connection:
@@ -196,6 +196,7 @@ class Catalog:
                 best = sorted(counts, key=lambda row: (-counts[row], row))[:limit]
                 labels = dict(connection.execute(select(entity.id, entity.label).where(entity.id.in_(best))).all())
             return [labels[row] for row in best]
+        key = findable(key)
         parts = [part for part in dict.fromkeys([key, *key.split()]) if part]
         alike: list[ColumnElement[bool]] = [entity.key.contains(part, autoescape=True) for part in parts]
         alike += [entity.key.startswith(part[:_BEGINNING], autoescape=True) for part in parts]
@@ -241,17 +242,16 @@ def _together(
     """Return the entities most often named in these note rows, and by row the keys of those it names."""
     facts: dict[str, Row[Any]] = {}
     notes_of: defaultdict[str, set[int]] = defaultdict(set)
-    mention, alias, note, document, named_entity = (
-        models.Mention, models.Alias, models.Note, models.Document, models.Entity
-    )  # fmt: skip
+    mention, alias, note, table = models.Mention, models.Alias, models.Note, models.Entity
     titles = select(alias.entity, note.id).join(note, note.document == alias.document)
-    titles = titles.join(document, document.id == alias.document).where(alias.name == document.title)
+    titles = titles.join(models.Document, models.Document.id == alias.document)
+    titles = titles.where(alias.name == models.Document.title)
     for some in batches(rows):
         # All that these notes mention, and the titles of their documents.
         mentioned = select(mention.entity, mention.note).where(mention.note.in_(some))
         pairs = union(mentioned, titles.where(note.id.in_(some))).subquery()
-        query = select(named_entity.id, named_entity.key, named_entity.label, named_entity.type, pairs.c.note)
-        query = query.join(pairs, pairs.c.entity == named_entity.id).where(named_entity.type.not_in(_VALUES))
+        query = select(table.id, table.key, table.label, table.type, pairs.c.note)
+        query = query.join(pairs, pairs.c.entity == table.id).where(table.type.not_in(_VALUES))
         for row in connection.execute(query):
             if row.id != entity:
                 facts[row.key] = row
