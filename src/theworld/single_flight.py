@@ -37,18 +37,17 @@ class SingleFlightCache(Generic[K, V]):
                 mine = self._kept[key] = Future[V]()
                 if len(self._kept) > self._size:
                     self._kept.popitem(last=False)
-        return known.result() if known is not None else self._made(key, mine, compute)
-
-    def _made(self, key: K, future: Future[V], compute: Callable[[], V]) -> V:
+        if known is not None:
+            return known.result()
         try:
             made = compute()
         except BaseException as error:
             with self._lock:
-                if self._kept.get(key) is future:
+                if self._kept.get(key) is mine:
                     del self._kept[key]
-            future.set_exception(error)
+            mine.set_exception(error)
             raise
-        future.set_result(made)
+        mine.set_result(made)
         return made
 
 

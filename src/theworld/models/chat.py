@@ -112,36 +112,32 @@ class OpenAIChatModel:
 
     def stream(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Iterator[str | Completion]:
         """Yield pieces of text, then one Completion; ModelError when it breaks off (retries end with the opening)."""
-        began, heard = time.perf_counter(), _Heard()
+        clock, began, heard = self._clock(timeout_s), time.perf_counter(), _Heard()
         try:
-            for piece in self._stream(messages, self._clock(timeout_s), heard):
-                if isinstance(piece, Completion):
-                    self._log(piece.usage, began)
-                yield piece
+            events, calls = self._call(partial(self._open, messages), clock)
+            heard.begun = True
+            try:
+                for event in events:
+                    clock.left()
+                    if piece := heard.add(event):
+                        yield piece
+                if heard.finish is None:
+                    raise BrokenReplyError("the stream ended before the answer was complete")
+            except Exception as error:
+                raise self._endpoint.failure(error, clock, calls=calls) from error
+            finally:
+                events.close()
+            completion = self._completion(messages, heard, calls, clock)
         except ModelError as error:
             self._note_failure(error, messages, heard, began)
             raise
+        self._log(completion.usage, began)
+        yield completion
 
     def _clock(self, timeout_s: float | None) -> Clock:
         """Return the clock of one call: the caller's limit, but never more than the settings allow."""
         allowed = self._settings.timeout_s
         return Clock(allowed if timeout_s is None else min(timeout_s, allowed))
-
-    def _stream(self, messages: Sequence[ChatMessage], clock: Clock, heard: _Heard) -> Iterator[str | Completion]:
-        events, calls = self._call(partial(self._open, messages), clock)
-        heard.begun = True
-        try:
-            for event in events:
-                clock.left()
-                if piece := heard.add(event):
-                    yield piece
-            if heard.finish is None:
-                raise BrokenReplyError("the stream ended before the answer was complete")
-        except Exception as error:
-            raise self._endpoint.failure(error, clock, calls=calls) from error
-        finally:
-            events.close()
-        yield self._completion(messages, heard, calls, clock)
 
     def _call(self, request: Callable[[frozenset[str], Any, Clock], T], clock: Clock) -> tuple[T, int]:
         """Return the result of a request, without the parameters the server refuses, and the calls it took."""
@@ -151,7 +147,11 @@ class OpenAIChatModel:
                 result, attempts = self._endpoint.call(partial(request, refused), clock)
             except ModelError as error:
                 calls += error.calls
-                if (parameter := _refused_parameter(error.__cause__)) is None or parameter in refused:
+                reply = error.__cause__
+                refuses = getattr(reply, "status_code", None) in {400, 422}
+                named = f"{getattr(reply, 'param', None)} {reply}" if refuses else ""
+                parameter = next((one for one in ("stream_options", "max_tokens", "temperature") if one in named), None)
+                if parameter is None or parameter in refused:
                     error.calls = calls
                     raise
                 refused |= {parameter}
@@ -188,11 +188,16 @@ class OpenAIChatModel:
                 f"the model said nothing (finish_reason {heard.finish}; model.max_tokens too low?)"
             )
             raise self._endpoint.failure(error, clock, calls=calls)
-        usage = self._priced(_counted(messages, heard, calls))
-        return Completion(heard.text, usage, truncated=heard.finish == "length")
+        return Completion(heard.text, self._used(messages, heard, calls), truncated=heard.finish == "length")
 
-    def _priced(self, usage: ModelUsage) -> ModelUsage:
-        """Return the usage with its cost, or counted as unpriced where the settings have no price of the model."""
+    def _used(self, messages: Sequence[ChatMessage], heard: _Heard, calls: int) -> ModelUsage:
+        """Return the tokens, estimated where the server does not count, and their cost where the model has a price."""
+        if heard.usage is not None and (heard.usage.prompt_tokens or heard.usage.completion_tokens):
+            usage = ModelUsage(calls=calls, **heard.usage.model_dump())
+        else:
+            prompt = sum(estimated_tokens(message.content) for message in messages)
+            completion = estimated_tokens(heard.text)
+            usage = ModelUsage(calls=calls, prompt_tokens=prompt, completion_tokens=completion, estimated=True)
         price = self._settings.prices.get(self.name)
         if price is None:
             return usage.model_copy(update={"unpriced_calls": 1})
@@ -209,7 +214,7 @@ class OpenAIChatModel:
 
     def _note_failure(self, error: ModelError, messages: Sequence[ChatMessage], heard: _Heard, began: float) -> None:
         """Give the error what its calls consumed: the tokens of an answer that was begun, else only the calls."""
-        usage = self._priced(_counted(messages, heard, error.calls)) if heard.begun else ModelUsage(calls=error.calls)
+        usage = self._used(messages, heard, error.calls) if heard.begun else ModelUsage(calls=error.calls)
         error.usage = usage
         self._log(usage, began, error)
 
@@ -222,22 +227,7 @@ def _usage(reported: Any) -> _Usage | None:
         return None
 
 
-def _counted(messages: Sequence[ChatMessage], heard: _Heard, calls: int) -> ModelUsage:
-    if heard.usage is not None and (heard.usage.prompt_tokens or heard.usage.completion_tokens):
-        return ModelUsage(calls=calls, **heard.usage.model_dump())
-    prompt = sum(estimated_tokens(message.content) for message in messages)
-    completion = estimated_tokens(heard.text)
-    return ModelUsage(calls=calls, prompt_tokens=prompt, completion_tokens=completion, estimated=True)
-
-
 def estimated_tokens(text: str) -> int:
     """Return a rough token count: one per CJK character, one per four others."""
     cjk = round(cjk_share(text) * len("".join(text.split())))
     return cjk + -(-(len(text) - cjk) // 4)
-
-
-def _refused_parameter(error: BaseException | None) -> str | None:
-    if getattr(error, "status_code", None) not in {400, 422}:
-        return None
-    named = f"{getattr(error, 'param', None)} {error}"
-    return next((name for name in ("stream_options", "max_tokens", "temperature") if name in named), None)

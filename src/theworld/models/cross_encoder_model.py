@@ -13,7 +13,7 @@ import numpy as np
 
 from theworld.errors import ModelError, SettingsError
 from theworld.models.embedders import load_fastembed
-from theworld.models.onnx_encoder import OnnxModel, encodable, encoder_files, read_folder_settings
+from theworld.models.onnx_encoder import OnnxModel, encodable, read_folder
 from theworld.models.protocols import FloatArray
 from theworld.single_flight import Lazy
 
@@ -44,8 +44,7 @@ class OnnxCrossEncoder:
         folder = folder.expanduser()
         self.name = f"onnx-{folder.resolve().name}"
         """The folder's name."""
-        self._settings = read_folder_settings(folder)
-        self._files = encoder_files(folder, self._settings)
+        self._settings, self._files = read_folder(folder)
         self._threads = threads or os.cpu_count() or 1
         self._model = Lazy(lambda: OnnxModel(self._files))
 

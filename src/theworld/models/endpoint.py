@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr, ValidationError
-from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
+from tenacity import Retrying, retry_if_exception, wait_random_exponential
 
 from theworld.deadline import seconds_to_wait
 from theworld.errors import ModelError
@@ -132,7 +132,7 @@ class Endpoint:
             raise self.failure(error, clock, calls=0) from error
         retrying = Retrying(
             stop=lambda state: state.attempt_number > self._retries or not clock.allows(state.upcoming_sleep),
-            wait=_wait,
+            wait=lambda state: max(_BACKOFF(state), retry_after(state.outcome.exception() if state.outcome else None)),
             retry=retry_if_exception(is_transient),
             reraise=True,
         )
@@ -149,8 +149,26 @@ class Endpoint:
 
     def failure(self, error: Exception, clock: Clock, *, calls: int) -> ModelError:
         """Return the ModelError that says what went wrong at this endpoint, after how many calls."""
-        what = f"{_described(error, clock)} (calls made: {calls})"
-        failure = ModelError(self._masked(what), where=self._where, remedy=_remedy(error))
+        import openai
+
+        what = str(error) or type(error).__name__
+        if isinstance(error, OutOfTimeError | openai.APITimeoutError) or "Timeout" in type(error).__name__:
+            what = f"no complete answer within {clock.limit_s:g} s"
+        elif isinstance(error, openai.APIStatusError):
+            message = error.body.get("message") if isinstance(error.body, dict) else error.body
+            what = f"HTTP {error.status_code}: {' '.join(str(message or error.message).split())[:_EXCERPT]}"
+        elif _is_connection_error(error):
+            what = f"connection failed: {error.__cause__ or error}"
+        status = getattr(error, "status_code", None)
+        remedy = "Check model.base_url (OPENAI_BASE_URL) and model.timeout_s."
+        if status in {401, 403}:
+            remedy = "Check model.api_key (OPENAI_API_KEY)."
+        elif status == 404:
+            remedy = "Check model.name and model.base_url (OPENAI_BASE_URL); most servers want /v1 at its end."
+        elif isinstance(status, int) and (status == 429 or status >= 500):
+            wait = retry_after(error)
+            remedy = f"The server asks to wait {wait:.0f} s." if wait else "Try again later."
+        failure = ModelError(self._masked(f"{what} (calls made: {calls})"), where=self._where, remedy=remedy)
         failure.calls = calls
         return failure
 
@@ -215,37 +233,7 @@ def _is_connection_error(error: BaseException) -> bool:
     return isinstance(error, openai.APIConnectionError) or type(error).__module__.partition(".")[0] in _TRANSPORTS
 
 
-def _wait(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    return max(_BACKOFF(state), retry_after(error))
-
-
 def retry_after(error: BaseException | None) -> float:
     """Return the seconds a failed call's Retry-After header asks for (number or date), 0 without one."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     return seconds_to_wait(headers.get("retry-after")) or 0.0
-
-
-def _described(error: Exception, clock: Clock) -> str:
-    import openai
-
-    if isinstance(error, OutOfTimeError | openai.APITimeoutError) or "Timeout" in type(error).__name__:
-        return f"no complete answer within {clock.limit_s:g} s"
-    if isinstance(error, openai.APIStatusError):
-        message = error.body.get("message") if isinstance(error.body, dict) else error.body
-        return f"HTTP {error.status_code}: {' '.join(str(message or error.message).split())[:_EXCERPT]}"
-    if _is_connection_error(error):
-        return f"connection failed: {error.__cause__ or error}"
-    return str(error) or type(error).__name__
-
-
-def _remedy(error: Exception) -> str:
-    status = getattr(error, "status_code", None)
-    if status in {401, 403}:
-        return "Check model.api_key (OPENAI_API_KEY)."
-    if status == 404:
-        return "Check model.name and model.base_url (OPENAI_BASE_URL); most servers want /v1 at its end."
-    if isinstance(status, int) and (status == 429 or status >= 500):
-        wait = retry_after(error)
-        return f"The server asks to wait {wait:.0f} s." if wait else "Try again later."
-    return "Check model.base_url (OPENAI_BASE_URL) and model.timeout_s."

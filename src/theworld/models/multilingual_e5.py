@@ -216,7 +216,18 @@ class UnigramTokenizer:
         """Return (piece, its first character in the normalised text, which begins with a space), in order."""
         normal = self.normal(text)[:MAX_CHARACTERS]
         normal = _SPACE + normal.removeprefix(" ").replace(" ", _SPACE)
-        found = self._found(normal)
+        letters = np.frombuffer(normal.encode("utf-8"), np.uint8)
+        bounds = np.cumsum([0, *(len(character.encode("utf-8")) for character in normal)])
+        sums = _sums(letters, self._powers[: len(letters)])[bounds]
+        # For each character the pieces that begin there: (end, piece, log probability).
+        found: list[list[tuple[int, int, float]]] = [[] for _ in normal]
+        for length in range(1, min(self._longest, len(normal)) + 1):
+            hashes = (sums[length:] - sums[:-length]) * self._inverse[bounds[:-length]]
+            at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+            same = (self._hashes[at] == hashes) & (self._sizes[at] == bounds[length:] - bounds[:-length])
+            for start in np.flatnonzero(same).tolist():
+                place = at[start]
+                found[start].append((start + length, int(self._pieces[place]), float(self._scores[place])))
         best, came = [0.0, *[-np.inf] * len(normal)], [(0, 0)] * (len(normal) + 1)
         for start, pieces in enumerate(found):
             for end, piece, score in [*pieces, (start + 1, self._unknown, self._unknown_score)]:
@@ -227,21 +238,6 @@ class UnigramTokenizer:
             cut.append(came[end])
             end = came[end][1]
         return cut[::-1]
-
-    def _found(self, text: str) -> list[list[tuple[int, int, float]]]:
-        """Return for each character the pieces that begin there: (end, piece, log probability)."""
-        letters = np.frombuffer(text.encode("utf-8"), np.uint8)
-        bounds = np.cumsum([0, *(len(character.encode("utf-8")) for character in text)])
-        sums = _sums(letters, self._powers[: len(letters)])[bounds]
-        found: list[list[tuple[int, int, float]]] = [[] for _ in text]
-        for length in range(1, min(self._longest, len(text)) + 1):
-            hashes = (sums[length:] - sums[:-length]) * self._inverse[bounds[:-length]]
-            at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-            same = (self._hashes[at] == hashes) & (self._sizes[at] == bounds[length:] - bounds[:-length])
-            for start in np.flatnonzero(same).tolist():
-                place = at[start]
-                found[start].append((start + length, int(self._pieces[place]), float(self._scores[place])))
-        return found
 
 
 def _powers(base: int, count: int) -> NDArray[np.uint64]:

@@ -264,8 +264,7 @@ class OnnxFolderEmbedder(LocalEmbedder):
 
     def __init__(self, folder: Path, threads: int = 0) -> None:
         folder = folder.expanduser()
-        settings = read_folder_settings(folder)
-        files = encoder_files(folder, settings)
+        settings, files = read_folder(folder)
 
         def name() -> str:
             # Large models keep their weights beside the graph: model.onnx_data, model.onnx.data, in one file or more.
@@ -277,17 +276,16 @@ class OnnxFolderEmbedder(LocalEmbedder):
         super().__init__(name, lambda: OnnxEncoder(files), threads=threads, prefixes=prefixes)
 
 
-def read_folder_settings(folder: Path) -> FolderSettings:
-    """Read `theworld.json` where there is one; ModelError when it is not what it should be."""
+def read_folder(folder: Path) -> tuple[FolderSettings, EncoderFiles]:
+    """Return what `theworld.json` says, where there is one, and the model's files with their options.
+
+    ModelError names what is missing, or not what it should be.
+    """
     path = folder / FOLDER_SETTINGS
     try:
-        return FolderSettings.model_validate_json(path.read_bytes()) if path.is_file() else FolderSettings()
+        settings = FolderSettings.model_validate_json(path.read_bytes()) if path.is_file() else FolderSettings()
     except ValidationError as error:
         raise ModelError(f"invalid settings ({error})", where=str(path)) from error
-
-
-def encoder_files(folder: Path, settings: FolderSettings) -> EncoderFiles:
-    """Return the files and options of a folder; ModelError names what is missing."""
     model = next((folder / name for name in _MODELS if (folder / name).is_file()), None)
     tokenizer = folder / "tokenizer.json"
     if model is None or not tokenizer.is_file():
@@ -306,7 +304,7 @@ def encoder_files(folder: Path, settings: FolderSettings) -> EncoderFiles:
             remedy=f'Use a mean or cls pooled model, or set "pooling" in {FOLDER_SETTINGS}.',
         )
     found: Pooling = "cls" if modes == ["pooling_mode_cls_token"] else "mean"
-    return EncoderFiles(model, tokenizer, settings.pooling or found, tokens)
+    return settings, EncoderFiles(model, tokenizer, settings.pooling or found, tokens)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -153,10 +153,32 @@ def _patterns() -> _Patterns:
     not_calendar = rf"(?!.*\b(?:the|{either(lists['months'])})\b)(?!.*\d(?:st|nd|rd|th)\b)(?![{_DIGIT}]+[月日])"
     not_chinese_date = rf"(?![{_ZH_NUMERAL}]+[月日]|[{_ZH_YEAR}]{{4}}年)"
     months = either(form for word in lists["months"] for form in (word.title(), word.upper()))
+    month = rf"(?-i:{months})\b\.?"  # case counts: `5 may be` is no date
+    day, year = r"\d{1,2}(?:st|nd|rd|th)?", r"(?:1\d{3}|20\d{2})"
+    english_dates = (
+        rf"\b{day}\s+(?:of\s+)?{month}(?:,?\s+{year})?\b",
+        rf"\b{month}\s+{day}(?:\s?(?:and|to|–|-)\s?{day})?\b(?:,?\s+{year}\b)?",
+        rf"\b{month},?\s+{year}\b",
+        r"\b\d{4}-\d{2}-\d{2}\b",
+        r"\b\d{1,2}:\d{2}\b(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?",
+        r"\b\d{1,2}(?:st|nd|rd|th)[\s-]century(?:\s(?-i:BCE?|AD)\b)?",
+        r"\b\d{1,4}\s(?-i:BCE?|AD|CE)\b",
+        rf"(?<![\w.,$€£¥#-]){year}(?:s\b|[–-](?:{year}|\d{{2}})\b)?(?![\w,.]*\d)(?!\w)",
+    )
+    scale = r"(?:\s(?:thousand|million|billion|trillion))?"
+    several = rf"[{_ZH_NUMERAL}數数][{_ZH_NUMERAL}{_ZH_SCALE}]+"
+    numeral = rf"(?<![{_DIGIT}{_ZH_NUMERAL}])(?:{_COMPOUND}[多余餘]?|{_NUMBER}[多余餘]?|{several}[多余餘]?)"
+    distance = r"(?:\s(?:kilomet(?:re|er)s?|miles?|met(?:re|er)s?|feet)\b)?"
+    quantities = (
+        rf"(?<!\w)(?:US|HK|NT|A|C)?[$€£¥]\s?{_NUMBER}{scale}",
+        rf"(?<![\w.]){_NUMBER}\s?[%％]",
+        rf"(?<![\w.]){_NUMBER}{scale}[\s-]?(?:{units['en']})\b{distance}",
+        rf"{numeral}\s?(?:{units['zh']})",
+    )
     facts: tuple[tuple[MentionType, str], ...] = (
-        ("date", _english_dates(months)),
+        ("date", "|".join(english_dates)),
         ("date", _CHINESE_DATES),
-        ("quantity", _quantities(units["en"], units["zh"])),
+        ("quantity", "|".join(quantities)),
         ("number", rf"(?<![\w.]){_NUMBER}(?:\s(?:thousand|million|billion|trillion)\b|[{_ZH_SCALE}]+)?(?![\w])"),
     )
     return _Patterns(
@@ -164,25 +186,6 @@ def _patterns() -> _Patterns:
         re.compile(rf"\b(?:{calendar['en']})\b|{calendar['zh']}|[{_ZH_NUMERAL}]+[年月日号號]", re.IGNORECASE),
         re.compile(rf"{not_calendar}(?:{english}|{not_chinese_date}(?:{chinese}))", re.IGNORECASE),
         tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in facts),
-    )
-
-
-def _english_dates(months: str) -> str:
-    # Case counts: `5 may be` is no date.
-    month = rf"(?-i:{months})\b\.?"
-    day = r"\d{1,2}(?:st|nd|rd|th)?"
-    year = r"(?:1\d{3}|20\d{2})"
-    return "|".join(
-        (
-            rf"\b{day}\s+(?:of\s+)?{month}(?:,?\s+{year})?\b",
-            rf"\b{month}\s+{day}(?:\s?(?:and|to|–|-)\s?{day})?\b(?:,?\s+{year}\b)?",
-            rf"\b{month},?\s+{year}\b",
-            r"\b\d{4}-\d{2}-\d{2}\b",
-            r"\b\d{1,2}:\d{2}\b(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?",
-            r"\b\d{1,2}(?:st|nd|rd|th)[\s-]century(?:\s(?-i:BCE?|AD)\b)?",
-            r"\b\d{1,4}\s(?-i:BCE?|AD|CE)\b",
-            rf"(?<![\w.,$€£¥#-]){year}(?:s\b|[–-](?:{year}|\d{{2}})\b)?(?![\w,.]*\d)(?!\w)",
-        )
     )
 
 
@@ -199,19 +202,3 @@ _CHINESE_DATES = "|".join(
         rf"(?:[{_DIGIT}]{{2}}|[{_DIGIT}]{{4}}|[{_ZH_NUMERAL}]{{2,4}})年代",
     )
 )
-
-
-def _quantities(english: str, chinese: str) -> str:
-    scale = r"(?:\s(?:thousand|million|billion|trillion))?"
-    whole = rf"(?<![{_DIGIT}{_ZH_NUMERAL}])"
-    numeral = (
-        rf"{whole}(?:{_COMPOUND}[多余餘]?|{_NUMBER}[多余餘]?|[{_ZH_NUMERAL}數数][{_ZH_NUMERAL}{_ZH_SCALE}]+[多余餘]?)"
-    )
-    return "|".join(
-        (
-            rf"(?<!\w)(?:US|HK|NT|A|C)?[$€£¥]\s?{_NUMBER}{scale}",
-            rf"(?<![\w.]){_NUMBER}\s?[%％]",
-            rf"(?<![\w.]){_NUMBER}{scale}[\s-]?(?:{english})\b(?:\s(?:kilomet(?:re|er)s?|miles?|met(?:re|er)s?|feet)\b)?",
-            rf"{numeral}\s?(?:{chinese})",
-        )
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -124,15 +124,7 @@ def golden_set(service: Service, tenant: str, *, hours: float, size: int | None)
         notes = store.notes([hit.note_id for hit in hits], tenant=tenant)
         return any(f" {' '.join(tokens(question))} " in f" {' '.join(tokens(note.text))} " for note in notes)
 
-    known = service.evaluations.all_questions(tenant)
-    chosen, left_out = build_golden_set(_judged(rows), known=known, in_corpus=in_corpus, size=size)
-    strata = dict(sorted(Counter(item.type for item in chosen).items()))
-    made = {"made": "from logs and feedback", "since_ms": since_ms, "left_out": left_out, "strata": strata}
-    return chosen, made
-
-
-def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[Query]:
-    """Yield the questions on record that have feedback, as they stand alone; their type is language and intent."""
+    judged = []  # questions as they stand alone; their type is language and intent
     for row in rows:
         feedback = row["feedback"]
         if feedback is None or row["status"] != "ok":
@@ -145,4 +137,10 @@ def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[Query]:
             answers = answers or ([result["text"]] if result.get("kind") == "entity" else [])
         asked, kind = row["query"] or row["question"], f"{row['language']}/{row['intent'] or 'question'}"
         provenance = {"request_id": row["request_id"], "verdict": feedback["verdict"]}
-        yield Query(row["request_id"], asked, tuple(answers), kind, dict.fromkeys(documents, 1), provenance)
+        grades = dict.fromkeys(documents, 1)
+        judged.append(Query(row["request_id"], asked, tuple(answers), kind, grades, provenance))
+    known = service.evaluations.all_questions(tenant)
+    chosen, left_out = build_golden_set(judged, known=known, in_corpus=in_corpus, size=size)
+    strata = dict(sorted(Counter(item.type for item in chosen).items()))
+    made = {"made": "from logs and feedback", "since_ms": since_ms, "left_out": left_out, "strata": strata}
+    return chosen, made

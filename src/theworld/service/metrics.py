@@ -12,7 +12,7 @@ import importlib
 import os
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
@@ -159,26 +159,24 @@ class RequestSpans:
         broken = {item.stage: item.reason for item in run.state.get("degradations") or []}
         for step in run.steps:
             stage, begun = step.trace.stage, int((step.ended - step.trace.elapsed_ms / 1000) * _NANO)
-            told = {f"theworld.count.{name}": count for name, count in step.trace.counts.items()}
-            told |= self._attributes(stage, run)
+            told: dict[str, str | int] = {f"theworld.count.{name}": count for name, count in step.trace.counts.items()}
+            if stage.startswith("retrieve_"):
+                found, channel = run.state.get("channel_results") or {}, stage.removeprefix("retrieve_")
+                hits = len(found[channel].hits) if channel in found else 0
+                told |= {"gen_ai.operation.name": "retrieval", "theworld.channel": channel, "theworld.hits": hits}
+            elif stage == "generate_answer":
+                usage = run.state.get("usage") or ModelUsage()
+                told |= {"gen_ai.operation.name": "chat", "gen_ai.request.model": self._model or ""}
+                told |= {"gen_ai.usage.input_tokens": usage.prompt_tokens}
+                told |= {"gen_ai.usage.output_tokens": usage.completion_tokens}
+            else:
+                told |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": stage}
             context = trace.set_span_in_context(root)
             span = tracer.start_span(stage, context=context, start_time=begun, attributes=told)
             if stage in broken:
                 span.set_status(Status(StatusCode.ERROR, broken[stage] if self._text else "degraded"))
             span.end(int(step.ended * _NANO))
         root.end(int((run.started + run.elapsed_ms / 1000) * _NANO))
-
-    def _attributes(self, stage: str, run: Run) -> dict[str, Any]:
-        if stage.startswith("retrieve_"):
-            found, channel = run.state.get("channel_results") or {}, stage.removeprefix("retrieve_")
-            hits = len(found[channel].hits) if channel in found else 0
-            return {"gen_ai.operation.name": "retrieval", "theworld.channel": channel, "theworld.hits": hits}
-        if stage == "generate_answer":
-            usage = run.state.get("usage") or ModelUsage()
-            tokens = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
-            model = {"gen_ai.operation.name": "chat", "gen_ai.request.model": self._model or ""}
-            return model | {f"gen_ai.usage.{name}": count for name, count in tokens.items()}
-        return {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": stage}
 
     def close(self) -> None:
         """Send what waits."""

@@ -177,18 +177,16 @@ class CircuitBreaker:
         try:
             yield
         except EngineUnavailableError as error:
-            self._count(error.what)
+            with self._lock:
+                self._failed += 1
+                enough = self._failed >= self._limit and self.reason is None and not self._closed.is_set()
+                if enough:
+                    self.reason = error.what
+            if enough:
+                threading.Thread(target=self._watch, name=f"probe {self._name}", daemon=True).start()
             raise
         with self._lock:
             self._failed = 0
-
-    def _count(self, what: str) -> None:
-        with self._lock:
-            self._failed += 1
-            if self._failed < self._limit or self.reason is not None or self._closed.is_set():
-                return
-            self.reason = what
-        threading.Thread(target=self._watch, name=f"probe {self._name}", daemon=True).start()
 
     def _watch(self) -> None:
         """Ask until the server answers."""

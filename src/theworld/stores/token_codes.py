@@ -107,17 +107,15 @@ def directions(dimension: int) -> FloatArray:
 
     They come from a hash, not from a random generator, whose numbers may change between versions of numpy.
     """
-    count = math.ceil(CODE_BITS / dimension)
-    blocks = [_orthonormal(dimension, min(dimension, CODE_BITS), number) for number in range(count)]
+    blocks, columns = [], min(dimension, CODE_BITS)
+    for number in range(math.ceil(CODE_BITS / dimension)):
+        stream = hashlib.shake_256(f"{_SEED} {dimension} {number}".encode()).digest(dimension * columns * 8)
+        # Sums of four even numbers are nearly normal.
+        even = np.frombuffer(stream, "<u2").reshape(dimension, columns, 4)
+        normal = even.sum(axis=2, dtype=np.int64) - 2 * 65_535
+        orthonormal, triangle = np.linalg.qr(normal.astype(np.float64))
+        # Only with a positive diagonal is the decomposition the same in every linear algebra library.
+        blocks.append(orthonormal * np.sign(np.diag(triangle)))
     found = np.ascontiguousarray(np.concatenate(blocks, axis=1)[:, :CODE_BITS], dtype=np.float32)
     found.flags.writeable = False
     return found
-
-
-def _orthonormal(rows: int, columns: int, number: int) -> NDArray[np.float64]:
-    """Return orthonormal columns, the same ones for the same numbers, made of nearly normal ones: sums of four even."""
-    stream = hashlib.shake_256(f"{_SEED} {rows} {number}".encode()).digest(rows * columns * 8)
-    numbers = np.frombuffer(stream, "<u2").reshape(rows, columns, 4).sum(axis=2, dtype=np.int64) - 2 * 65_535
-    orthonormal, triangle = np.linalg.qr(numbers.astype(np.float64))
-    # Only with a positive diagonal is the decomposition the same in every linear algebra library.
-    return np.asarray(orthonormal * np.sign(np.diag(triangle)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -82,29 +83,36 @@ class _Fitting:
     @cached_property
     def floats(self) -> dict[float, str]:
         """How the text writes its decimal numbers."""
-        return remedies.floats_in(self.text)
+        written: dict[float, str] = {}
+        for found in remedies.FLOAT_IN_TEXT.findall(self.text):
+            value = float(found.replace("_", ""))
+            # One that is written in two ways is written as Python does.
+            written[value] = found if written.get(value, found) == found else repr(value)
+        return written
 
     def run(self, first: ValueError) -> tuple[Any, tuple[Repair, ...]]:
-        """Repair and validate in rounds until the value is valid or nothing more can be repaired."""
+        """Repair and validate in rounds until the value is valid or nothing more can be repaired.
+
+        A round applies at most one remedy per place.
+        """
         error: ValueError = first
         for _ in range(MAX_ROUNDS):
-            changed = self._round(error) if isinstance(error, ValidationError) else self._rename((), self.box[0])
+            if isinstance(error, ValidationError):
+                touched: set[Path] = set()
+                for problem in error.errors(include_url=False, include_input=False):
+                    spot = self._locate(problem["loc"])
+                    if spot.path not in touched and self._remedy(problem["type"], spot, problem.get("ctx", {})):
+                        touched.add(spot.path)
+                changed = bool(touched)
+            else:
+                changed = self._rename((), self.box[0])
             if not changed:
                 break
             try:
                 return self.target.validate(self.box[0]), tuple(self.repairs)
-            except ValidationError as problem:
-                error = problem
+            except ValidationError as still_wrong:
+                error = still_wrong
         raise first
-
-    def _round(self, error: ValidationError) -> bool:
-        """Apply at most one remedy per place; return True when anything changed."""
-        touched: set[Path] = set()
-        for problem in error.errors(include_url=False, include_input=False):
-            spot = self._locate(problem["loc"])
-            if spot.path not in touched and self._remedy(problem["type"], spot, problem.get("ctx", {})):
-                touched.add(spot.path)
-        return bool(touched)
 
     def _locate(self, loc: tuple[int | str, ...]) -> _Spot:
         """Walk an error's location through the data, stepping over the names of union members."""
@@ -135,8 +143,7 @@ class _Fitting:
                 self.repairs.append(Repair("null", "null where a value is optional: the default is used", spot.path))
             return optional
         if kind.startswith("union_tag_"):
-            tag = str(context.get("discriminator", "")).strip("'")
-            return self._retag(spot, tag, context) if kind == "union_tag_invalid" else self._infer_tag(spot, tag)
+            return self._tag(kind, spot, context)
         found = next((remedy(self, spot) for kinds, remedy in REMEDIES if kind.startswith(kinds)), None)
         return found is not None and self._set(spot, *found, kind.split("_", maxsplit=1)[0])
 
@@ -189,26 +196,25 @@ class _Fitting:
                     self.repairs.append(Repair("key", why, (*path, new), old, new))
         return len(self.repairs) > before
 
-    def _retag(self, spot: _Spot, tag: str, context: Mapping[str, Any]) -> bool:
-        """Match the tag of a discriminated union by label."""
-        if not isinstance(spot.item, dict) or tag not in spot.item:
+    def _tag(self, kind: str, spot: _Spot, context: Mapping[str, Any]) -> bool:
+        """Match the tag of a discriminated union by label; supply a missing one where one member alone fits."""
+        tag = str(context.get("discriminator", "")).strip("'")
+        if not isinstance(spot.item, dict) or (tag in spot.item) != (kind == "union_tag_invalid"):
             return False
-        names = [name.strip("'") for name in str(context.get("expected_tags", "")).split(", ")]
-        found = remedies.label(spot.item[tag], [(name, name) for name in names])
-        inner = _Spot(spot.item, tag, spot.item[tag], (*spot.path, tag), False, [])
-        return found is not None and self._set(inner, *found, "label")
-
-    def _infer_tag(self, spot: _Spot, tag: str) -> bool:
-        """Supply a missing tag when exactly one member of the union accepts the object."""
-        if not isinstance(spot.item, dict) or not tag.isidentifier() or tag in spot.item:
+        if tag in spot.item:
+            names = [name.strip("'") for name in str(context.get("expected_tags", "")).split(", ")]
+            found = remedies.label(spot.item[tag], [(name, name) for name in names])
+            inner = _Spot(spot.item, tag, spot.item[tag], (*spot.path, tag), False, [])
+            return found is not None and self._set(inner, *found, "label")
+        if not tag.isidentifier():
             return False
+        fits = []
         options = [option for annotation in spot.annotations for option in options_of(annotation)]
-        fits = [
-            choice
-            for option in options
-            for choice in tags_of(option, tag)
-            if _accepts(option, {**spot.item, tag: choice})
-        ]
+        for option in options:
+            for choice in tags_of(option, tag):
+                with suppress(ValueError):
+                    TypeAdapter(option).validate_json(json.dumps({**spot.item, tag: choice}))
+                    fits.append(choice)
         if len(fits) != 1:
             return False
         spot.item[tag] = fits[0]
@@ -228,12 +234,3 @@ REMEDIES: tuple[tuple[tuple[str, ...], Callable[[_Fitting, _Spot], Remedied]], .
     (("model_", "dict_type", "dataclass_", "mapping_type", "typed_dict"), _Fitting._object),
 )
 """By the beginning of an error's type, what makes the value fit."""
-
-
-def _accepts(annotation: Any, value: Any) -> bool:
-    """Return True when the annotation validates the value."""
-    try:
-        TypeAdapter(annotation).validate_json(json.dumps(value))
-    except ValueError:
-        return False
-    return True

@@ -12,7 +12,7 @@ from theworld.structure.errors import Attempt, StructureParseError
 from theworld.structure.json_extractor import extract_structured_data, search_text
 from theworld.structure.remedies import fold
 from theworld.structure.report import ParseReport
-from theworld.structure.targets import Target, count_filled, target_of
+from theworld.structure.targets import count_filled, target_of
 
 T = TypeVar("T")
 MAX_CHARACTERS = 20_000_000
@@ -48,10 +48,24 @@ def parse_with_report(content: Any, model_class: type[T], raw_tool_calls: Any = 
     """
     target = target_of(model_class)
     attempts: list[Attempt] = []
-    if raw_tool_calls:
-        report = _from_tool_calls(raw_tool_calls, target, attempts)
-        if report is not None:
-            return report
+    called: list[tuple[str, ParseReport[Any]]] = []
+    for index, (name, payload) in enumerate(find_tool_calls(raw_tool_calls) if raw_tool_calls else ()):
+        label = f"tool_call_{index}"
+        try:
+            arguments, read = read_arguments(payload)
+            value, fitted = fit(arguments, target, str(payload))
+        except (ValueError, RecursionError) as error:
+            attempts.append((label, error))
+            continue
+        truncated = any(repair.kind == "truncated" for repair in read)
+        called.append((name, ParseReport(value, label, read + fitted, truncated)))
+    if called:
+        # The call that fills the model best, of those of its name, whatever their namespaces and separators.
+        wanted = fold(target.name.rsplit(".", 1)[-1])
+        named = [pair for pair in called if fold(pair[0].rsplit(".", 1)[-1]) == wanted]
+        return max((report for _, report in named or called), key=lambda report: count_filled(report.value))
+    if raw_tool_calls and not attempts:
+        attempts.append(("tool_call", "no tool call of a known dialect"))
     text = as_text(content)
     if len(text) > MAX_CHARACTERS:
         attempts.append(("direct_json", f"longer than {MAX_CHARACTERS} characters"))
@@ -84,24 +98,3 @@ def as_text(content: Any) -> str:
         for block in (blocks if isinstance(blocks, list) else [blocks])
     ]
     return "\n".join(text for text in texts if text and isinstance(text, str))
-
-
-def _from_tool_calls(raw: Any, target: Target, attempts: list[Attempt]) -> ParseReport[Any] | None:
-    """Return the report on the call that fills the model best, or None with every failure in `attempts`."""
-    found: list[tuple[str, ParseReport[Any]]] = []
-    for index, (name, payload) in enumerate(find_tool_calls(raw)):
-        label = f"tool_call_{index}"
-        try:
-            arguments, read = read_arguments(payload)
-            value, fitted = fit(arguments, target, str(payload))
-        except (ValueError, RecursionError) as error:
-            attempts.append((label, error))
-            continue
-        truncated = any(repair.kind == "truncated" for repair in read)
-        found.append((name, ParseReport(value, label, read + fitted, truncated)))
-    if not found and not attempts:
-        attempts.append(("tool_call", "no tool call of a known dialect"))
-    wanted = fold(target.name.rsplit(".", 1)[-1])
-    named = [pair for pair in found if fold(pair[0].rsplit(".", 1)[-1]) == wanted]  # without namespace and separators
-    reports = [report for _, report in named or found]
-    return max(reports, key=lambda report: count_filled(report.value), default=None)

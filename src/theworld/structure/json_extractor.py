@@ -6,12 +6,12 @@ import threading
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from theworld.structure.errors import StructureParseError
 from theworld.structure.reading.repairing import LibraryMissingError
 from theworld.structure.search import Candidate, ExtractionStrategy, Search
-from theworld.structure.targets import Target, is_plain, target_of
+from theworld.structure.targets import Target, target_of
 
 T = TypeVar("T")
 
@@ -52,9 +52,11 @@ if find_spec("yaml") is not None:
 
 def extract_structured_data(text: str, model_class: type[T]) -> T:
     """Return the object of type `model_class` that the text contains. Raises StructureParseError."""
-    if isinstance(text, str) and is_plain(model_class):
+    model: Any = model_class
+    is_model = isinstance(model, type) and issubclass(model, BaseModel) and model.__pydantic_complete__
+    if isinstance(text, str) and is_model and target_of(model).plain:
         try:
-            value: T = model_class.__pydantic_validator__.validate_json(text)  # type: ignore[attr-defined]
+            value: T = model.__pydantic_validator__.validate_json(text)
             return value
         except ValidationError:
             pass

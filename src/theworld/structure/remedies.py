@@ -79,15 +79,6 @@ def share_of(value: Any) -> float | None:
     return None if math.isnan(share) else min(max(share / 100 if percent else share, 0.0), 1.0)
 
 
-def floats_in(source: str) -> dict[float, str]:
-    """Return how each decimal number is written in a text; those written in two ways as Python writes them."""
-    written: dict[float, str] = {}
-    for found in FLOAT_IN_TEXT.findall(source):
-        value = float(found.replace("_", ""))
-        written[value] = found if written.get(value, found) == found else repr(value)
-    return written
-
-
 def as_text(item: Any, written: dict[float, str], *, in_union: bool) -> Remedied:
     """Return a scalar as text, decimals as they are `written`; an object as JSON where nothing else is allowed."""
     if isinstance(item, bool):

@@ -169,7 +169,18 @@ class Search:
         if not fragments:
             unbraced = unbraced_fields(text, start)
             fragments = [unbraced] if unbraced else []
-        usable = [fragment for fragment in fragments if self._is_usable(fragment)]
+        usable = []
+        for fragment in fragments:
+            if fragment.error:
+                self._failed(fragment.label, fragment.error)
+                continue
+            if fragment.broken:
+                self.attempts.append((fragment.label, "not valid JSON as it stands"))
+            empty = fragment.value == {} and self.target.fields and not fragment.label.startswith("markdown_")
+            if empty and not _is_whole(self.text, fragment):
+                self.attempts.append((fragment.label, "an empty object in running text"))
+            else:
+                usable.append(fragment)
         found = [candidate for fragment in usable if (candidate := self._fitted(fragment.value, fragment))]
         together = self._as_list(text, [fragment for fragment in fragments if not fragment.error])
         if together is not None:
@@ -181,23 +192,6 @@ class Search:
             return None
         self.candidates = found
         return max(found, key=Candidate.rank) if len(found) > 1 else found[0]
-
-    def _is_usable(self, fragment: Fragment) -> bool:
-        """Return whether a fragment may be the wanted value itself; else note why not."""
-        if fragment.error:
-            self._failed(fragment.label, fragment.error)
-            return False
-        if fragment.broken:
-            self.attempts.append((fragment.label, "not valid JSON as it stands"))
-        if (
-            fragment.value == {}
-            and self.target.fields
-            and not fragment.label.startswith("markdown_")
-            and not _is_whole(self.text, fragment)
-        ):
-            self.attempts.append((fragment.label, "an empty object in running text"))
-            return False
-        return True
 
     def _fitted(self, value: Any, fragment: Fragment, path: Path = (), place: int = 0) -> Candidate | None:
         """Fit plain data, of a call its arguments, to the model."""

@@ -67,16 +67,6 @@ def target_of(wanted: Any) -> Target:
 _cached_target = lru_cache(maxsize=512)(Target)
 
 
-def is_plain(model_class: Any) -> bool:
-    """Return True for a complete model with a required field that no tool call has."""
-    return (
-        isinstance(model_class, type)
-        and issubclass(model_class, BaseModel)
-        and model_class.__pydantic_complete__
-        and _cached_target(model_class).plain
-    )
-
-
 def _adapter_of(wanted: Any) -> TypeAdapter[Any]:
     """Return what validates a type. Raises TypeError for what is none, or one that pydantic 2 cannot validate."""
     said = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", type(wanted).__name__)

@@ -200,7 +200,15 @@ class ReplyCache:
         """Return the rows of a statement; a cache that cannot be used says so in the log and yields nothing."""
         with self._lock:
             try:
-                return self._open().execute(statement, values).fetchall()
+                if self._connection is None:
+                    self._path.parent.mkdir(parents=True, exist_ok=True)
+                    self._connection = sqlite3.connect(
+                        self._path, timeout=2.0, check_same_thread=False, isolation_level=None
+                    )
+                    self._connection.execute("PRAGMA journal_mode = WAL")
+                    self._connection.execute("PRAGMA synchronous = NORMAL")
+                    self._connection.executescript(_SCHEMA)
+                return self._connection.execute(statement, values).fetchall()
             except (sqlite3.Error, OSError, UnicodeError) as error:
                 _LOG.warning("the cache of Wikidata replies %s is not usable: %s", self._path, error)
                 if self._connection is not None:
@@ -210,12 +218,3 @@ class ReplyCache:
                     with suppress(OSError):  # in a folder one may only read; else the next use begins a new file
                         self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
                 return []
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self._path, timeout=2.0, check_same_thread=False, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.executescript(_SCHEMA)
-        return self._connection

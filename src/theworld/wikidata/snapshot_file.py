@@ -104,46 +104,41 @@ def not_usable(path: Path, error: Exception) -> StoreError:
     )
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """Return a connection to a finished snapshot, usable from any thread (one at a time).
-
-    Raises StoreError when it is missing, unfinished or no snapshot, StoreVersionError when it is older or newer.
-    """
-    where = str(path)
-    if not path.is_file():
-        remedy = "Make one with: theworld wikidata build DUMP --out FILE"
-        raise StoreError("there is no such file.", where=where, remedy=remedy)
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-    try:
-        kind, version = (
-            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
-        if kind != APPLICATION_ID:
-            raise StoreError("this SQLite file is no Wikidata snapshot.", where=where)
-        if version == UNFINISHED:
-            remedy = "Run the same `theworld wikidata build` again."
-            raise StoreError("the snapshot is not finished.", where=where, remedy=remedy)
-        if version != VERSION:
-            again = "make it again with: theworld wikidata build DUMP --out FILE --replace."
-            raise StoreVersionError(
-                f"the snapshot has version {version}, and this program reads version {VERSION}.",
-                where=where,
-                remedy=f"Update theworld, or {again}" if version > VERSION else f"{again[0].upper()}{again[1:]}",
-            )
-    except (sqlite3.Error, StoreError) as error:
-        connection.close()
-        if isinstance(error, StoreError):
-            raise
-        raise not_usable(path, error) from error
-    return connection
-
-
 class Snapshot(AbstractContextManager["Snapshot"]):
     """An open snapshot; safe to share between threads. Use it as a context, or close it."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection = _open(path)
+        """Open a finished snapshot.
+
+        Raises StoreError when it is missing, unfinished or no snapshot, StoreVersionError when it is older or newer.
+        """
+        where = str(path)
+        if not path.is_file():
+            remedy = "Make one with: theworld wikidata build DUMP --out FILE"
+            raise StoreError("there is no such file.", where=where, remedy=remedy)
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        try:
+            kind, version = (
+                connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+            )
+            if kind != APPLICATION_ID:
+                raise StoreError("this SQLite file is no Wikidata snapshot.", where=where)
+            if version == UNFINISHED:
+                remedy = "Run the same `theworld wikidata build` again."
+                raise StoreError("the snapshot is not finished.", where=where, remedy=remedy)
+            if version != VERSION:
+                again = "make it again with: theworld wikidata build DUMP --out FILE --replace."
+                raise StoreVersionError(
+                    f"the snapshot has version {version}, and this program reads version {VERSION}.",
+                    where=where,
+                    remedy=f"Update theworld, or {again}" if version > VERSION else f"{again[0].upper()}{again[1:]}",
+                )
+        except (sqlite3.Error, StoreError) as error:
+            connection.close()
+            if isinstance(error, StoreError):
+                raise
+            raise not_usable(path, error) from error
+        self._path, self._connection = path, connection
         self._lock = threading.Lock()
         self._labels: dict[tuple[str, str], str] = {}
 

@@ -60,11 +60,28 @@ class WikidataTransport:
     """Calls the API; safe to share between threads."""
 
     def __init__(self, endpoint: Endpoint, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        """Raise SettingsError where address or contact cannot be used, or no connection can be made."""
         self.endpoint, self._sleep = endpoint, sleep
+        try:
+            address = httpx.URL(endpoint.url)
+        except httpx.InvalidURL as error:
+            raise SettingsError(f"{endpoint.url!r} is no web address: {error}.", where="wikidata.api") from error
+        if address.scheme not in {"http", "https"} or not address.host:
+            what = f"{endpoint.url!r} is no web address; it begins with https://."
+            raise SettingsError(what, where="wikidata.api")
+        contact = endpoint.contact or ""
+        if len(contact) > 200 or not contact.isprintable() or not contact.isascii() or not _CONTACT.fullmatch(contact):
+            raise SettingsError(
+                "the Wikidata service wants to know who asks, "
+                f"but {endpoint.contact!r} is neither a mail address nor a page.",
+                where="wikidata.contact",
+                remedy="Set it to your mail address or a page about your project, or set wikidata.online to false.",
+            )
+        agent = f"theworld/{__version__} ({contact}) httpx/{httpx.__version__}"
         limits = httpx.Limits(
             max_connections=endpoint.connections, max_keepalive_connections=endpoint.connections, keepalive_expiry=30.0
         )
-        headers = _checked_headers(endpoint)
+        headers = {"User-Agent": agent, "Accept": "application/json"}
         try:
             self._client = httpx.Client(headers=headers, limits=limits, follow_redirects=False)
         except (ImportError, ValueError, httpx.InvalidURL) as error:
@@ -141,23 +158,3 @@ class WikidataTransport:
 
     def _unavailable(self, what: str) -> WikidataUnavailableError:
         return WikidataUnavailableError(f"Wikidata cannot be asked: {what}.", where=self.endpoint.url)
-
-
-def _checked_headers(endpoint: Endpoint) -> dict[str, str]:
-    """Return the headers that say who asks; SettingsError where address or contact cannot be used."""
-    try:
-        address = httpx.URL(endpoint.url)
-    except httpx.InvalidURL as error:
-        raise SettingsError(f"{endpoint.url!r} is no web address: {error}.", where="wikidata.api") from error
-    if address.scheme not in {"http", "https"} or not address.host:
-        what = f"{endpoint.url!r} is no web address; it begins with https://."
-        raise SettingsError(what, where="wikidata.api")
-    contact = endpoint.contact or ""
-    if len(contact) > 200 or not contact.isprintable() or not contact.isascii() or not _CONTACT.fullmatch(contact):
-        raise SettingsError(
-            "the Wikidata service wants to know who asks, "
-            f"but {endpoint.contact!r} is neither a mail address nor a page.",
-            where="wikidata.contact",
-            remedy="Set it to your mail address or a page about your project, or set wikidata.online to false.",
-        )
-    return {"User-Agent": f"theworld/{__version__} ({contact}) httpx/{httpx.__version__}", "Accept": "application/json"}

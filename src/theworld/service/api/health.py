@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -14,9 +14,6 @@ from theworld import __version__
 from theworld.service.api.access import caller_with
 from theworld.service.api.replies import GUARDED, JSON, Code, ErrorEnvelope, documented, envelope
 from theworld.service.api.serving import enveloped, service_of
-
-if TYPE_CHECKING:
-    from theworld.service.runtime import Service
 
 router = APIRouter(tags=["operation"])
 _NOBODY = "\x1fnobody"
@@ -59,8 +56,31 @@ async def healthz(_request: Request) -> Health:
 )
 def readyz(request: Request) -> Readiness | Response:
     """Ask every engine something small."""
+    service = service_of(request)
+    resources, chosen, writer, store = service.resources, service.settings, service.writer, service.resources.store
+
+    def dense() -> str:
+        store.dense.spaces(_NOBODY)
+        return ", ".join(embedder.name for embedder in resources.models.embedders.values())
+
+    load = "" if service.documents.has_written else "the first documents take seconds longer: they load models"
+    kept = "off"
+    if writer is not None:
+        kept = f"{writer.waiting()} waiting, {writer.counts.written} written, {writer.counts.dropped} dropped"
+    # What one says is shown, but for what is no text.
+    probes: dict[str, Callable[[], object]] = {
+        "ledger": lambda: f"sequence {store.ledger.sequence()}",
+        "sparse": lambda: store.sparse.search("ready", tenant=_NOBODY, filters={}, limit=1),
+        "dense": dense,
+        "graph": lambda: store.graph.entities(["ready"], tenant=_NOBODY),
+        "reranker": lambda: resources.reranker.name if chosen.rerank.kind != "none" else "off",
+        "entities": lambda: "Wikidata service" if chosen.wikidata.online else "snapshot",
+        "model": lambda: chosen.model.name or "none configured: answers are entities and quotes",
+        "documents": lambda: load,
+        "request_log": lambda: kept,
+    }
     engines = []
-    for name, ask in _probes(service_of(request)).items():
+    for name, ask in probes.items():
         begun = time.perf_counter()
         try:
             said, ready = ask(), True
@@ -73,32 +93,6 @@ def readyz(request: Request) -> Readiness | Response:
         return found
     body = envelope(request.state.trace_id, found, code=Code.STORE_UNAVAILABLE, message="not ready")
     return Response(body, 503, media_type=JSON)
-
-
-def _probes(service: Service) -> dict[str, Callable[[], object]]:
-    """Return what to ask of each engine; what one says is shown, but for what is no text."""
-    resources, chosen, writer = service.resources, service.settings, service.writer
-    store = resources.store
-
-    def dense() -> str:
-        store.dense.spaces(_NOBODY)
-        return ", ".join(embedder.name for embedder in resources.models.embedders.values())
-
-    load = "" if service.documents.has_written else "the first documents take seconds longer: they load models"
-    kept = "off"
-    if writer is not None:
-        kept = f"{writer.waiting()} waiting, {writer.counts.written} written, {writer.counts.dropped} dropped"
-    return {
-        "ledger": lambda: f"sequence {store.ledger.sequence()}",
-        "sparse": lambda: store.sparse.search("ready", tenant=_NOBODY, filters={}, limit=1),
-        "dense": dense,
-        "graph": lambda: store.graph.entities(["ready"], tenant=_NOBODY),
-        "reranker": lambda: resources.reranker.name if chosen.rerank.kind != "none" else "off",
-        "entities": lambda: "Wikidata service" if chosen.wikidata.online else "snapshot",
-        "model": lambda: chosen.model.name or "none configured: answers are entities and quotes",
-        "documents": lambda: load,
-        "request_log": lambda: kept,
-    }
 
 
 @router.get(

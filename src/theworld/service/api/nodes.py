@@ -75,7 +75,7 @@ def placed(graph: CompiledGraph) -> NodeGraph:
         routes.append([source, *points, target])
     for route in routes:
         layer |= {name: layer[route[0]] + step for step, name in enumerate(route)}
-    x = _places(_ordered(layer, [step for route in routes for step in pairwise(route)]))
+    x = _places(layer, [step for route in routes for step in pairwise(route)])
     lines = []
     for edge, route in zip(edges, routes, strict=True):
         places = [(x[name], layer[name]) for name in route]
@@ -98,8 +98,8 @@ def layers(names: Iterable[str], edges: Edges) -> dict[str, int]:
     raise ValueError("the graph has a circle, which layers cannot show")
 
 
-def _ordered(layer: Mapping[str, int], steps: Edges) -> list[list[str]]:
-    """Return the layers, each ordered so that few steps cross."""
+def _places(layer: Mapping[str, int], steps: Edges) -> dict[str, float]:
+    """Return x by name: layers are ordered so that few steps cross, and centred; points of edges take less room."""
     rows: list[list[str]] = [[] for _ in range(max(layer.values()) + 1)]
     for name in sorted(layer):
         rows[layer[name]].append(name)
@@ -112,11 +112,6 @@ def _ordered(layer: Mapping[str, int], steps: Edges) -> list[list[str]]:
         for fixed, row in pairwise(order):
             place = {name: index for index, name in enumerate(fixed)}
             row.sort(key=lambda name: fmean([place[other] for other in neighbours[name] if other in place] or [0]))
-    return rows
-
-
-def _places(rows: list[list[str]]) -> dict[str, float]:
-    """Return x by name: points of edges take less room than nodes; rows are centred."""
     found: dict[str, float] = {}
     widths = [[0.14 if _POINT in name else 1.0 for name in row] for row in rows]
     widest = max(map(sum, widths))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import orjson
@@ -93,14 +94,13 @@ class ErrorEnvelope(BaseModel):
     trace_id: str = Field(description="Names this request in the server's log")
 
 
-def load_messages() -> dict[int, dict[str, str]]:
-    """Read what codes say, once."""
-    return load_table("theworld.service.api", "data/messages.yaml")
+load_messages = partial(load_table, "theworld.service.api", "data/messages.yaml")
+"""What codes say, by language; read when first called."""
 
 
 def message_of(code: Code, language: str, what: str = "") -> str:
     """Return a code in words."""
-    return load_messages()[int(code)][language].format(what=what)
+    return str(load_messages()[int(code)][language]).format(what=what)
 
 
 def language_of(accept: str) -> str:

@@ -8,7 +8,6 @@ evaluation that explains failures, for which questions from logs are a set.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -81,7 +80,15 @@ def failures(request: Request, caller: Evaluating, hours: Hours = 24.0) -> Failu
     requests = failed = 0
     for row in service_of(request).recent(caller.tenant, hours)[1]:
         requests += 1
-        causes = set(_causes(row))
+        causes: set[tuple[Cause, str]] = {
+            ("fallback", item["stage"]) for item in row["outcome"].get("degradations") or []
+        }
+        if row["status"] == "error":
+            causes.add(("error", str(row["code"])))
+        if row["kind"] == "none":
+            causes.add(("no_evidence", ""))
+        if row["feedback"] is not None and row["feedback"]["verdict"] == "bad":
+            causes.add(("judged_bad", row["path"] or ""))
         failed += bool(causes)
         one = FailedRequest(request_id=row["request_id"], question=row["question"], created_ms=row["created_ms"])
         for cause in causes:
@@ -91,16 +98,6 @@ def failures(request: Request, caller: Evaluating, hours: Hours = 24.0) -> Failu
         for (cause, where), some in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
     return FailuresData(requests=requests, failed=failed, groups=groups)
-
-
-def _causes(row: Mapping[str, Any]) -> Iterator[tuple[Cause, str]]:
-    if row["status"] == "error":
-        yield "error", str(row["code"])
-    if row["kind"] == "none":
-        yield "no_evidence", ""
-    yield from (("fallback", item["stage"]) for item in row["outcome"].get("degradations") or [])
-    if row["feedback"] is not None and row["feedback"]["verdict"] == "bad":
-        yield "judged_bad", row["path"] or ""
 
 
 class FeedbackRequest(Body):

@@ -217,11 +217,6 @@ def _lines(found: Explanation, say: Speaker) -> Iterator[str]:
     if found.route is not None:
         yield say("route", found.route)
         yield from (say("reason", reason=reason) for reason in found.route.get("reasons", []))
-    yield from _retrieval(found, say)
-    yield from _ending(found, say)
-
-
-def _retrieval(found: Explanation, say: Speaker) -> Iterator[str]:
     for name, channel in found.channels.items():
         yield say("channel", channel, name=name, count=len(channel["hits"]))
         yield from (say("hit", hit) for hit in channel["hits"][:SHOWN])
@@ -236,6 +231,7 @@ def _retrieval(found: Explanation, say: Speaker) -> Iterator[str]:
     yield say("rerank" if rerank["model_version"] else "no_rerank", rerank)
     yield from (say("ranked", row) for row in rerank["results"][:SHOWN])
     yield from _more(rerank["results"], say)
+    yield from _ending(found, say)
 
 
 def _ending(found: Explanation, say: Speaker) -> Iterator[str]:

@@ -131,6 +131,9 @@ class QdrantDense(QdrantCollection):
         by_lot = models.OrderByQuery(order_by=models.OrderBy(key="lot"))
         prefetch = models.Prefetch(query=by_lot, filter=wanted, limit=_SAMPLE)
         drawn = models.QueryRequest(query=query, using=using, prefetch=prefetch, limit=_SAMPLE)
+        # The same round trip tells whether the collection is still as it was.
+        that = models.Filter(must=[models.HasIdCondition(has_id=[STATE])])
+        state_itself = models.QueryRequest(filter=that, limit=1, with_payload=True)
         largest = max(self._spaces(seen, tenant)[space], _PAGE)
 
         def search(size: int) -> list[Hit]:
@@ -138,29 +141,21 @@ class QdrantDense(QdrantCollection):
             nearest = models.QueryRequest(
                 query=query, using=using, filter=wanted, params=self._params, limit=most, with_payload=["note"]
             )
-            hits, sample[:] = self._asked(nearest, drawn, tenant)
-            if self._seen is not None:
-                self._seen.keep_cosines(asked, {hit.note_id: hit.score for hit in hits})
+            try:
+                with self._breaker.guard(), clear_errors(self.where):
+                    near, own, some = self._client.query_batch_points(self._alias, [nearest, state_itself, drawn])
+            except MissingError:
+                raise self._not_there() from None
+            state, now = self._state_of(own.points), self._seen
+            if now is None or now.state != state:
+                now = self._seen = Seen(state)
+            hits = [self._hit(one, tenant) for one in near.points]
+            sample[:] = [float(one.score) for one in some.points]
+            now.keep_cosines(asked, {hit.note_id: hit.score for hit in hits})
             return hits
 
         best = best_hits(search, max(limit, 1))[: max(limit, 0)]
         return DenseResult(best, float(np.mean(sample)) if sample else 0.0, float(np.std(sample)) if sample else 0.0)
-
-    def _asked(
-        self, nearest: models.QueryRequest, drawn: models.QueryRequest, tenant: str
-    ) -> tuple[list[Hit], list[float]]:
-        """Return the nearest notes, and the cosines of a sample, in one round trip that also tells the state."""
-        that = models.Filter(must=[models.HasIdCondition(has_id=[STATE])])
-        batch = [nearest, models.QueryRequest(filter=that, limit=1, with_payload=True), drawn]
-        try:
-            with self._breaker.guard(), clear_errors(self.where):
-                near, own, sample = self._client.query_batch_points(self._alias, batch)
-        except MissingError:
-            raise self._not_there() from None
-        state, seen = self._state_of(own.points), self._seen
-        if seen is None or seen.state != state:
-            self._seen = Seen(state)
-        return [self._hit(one, tenant) for one in near.points], [float(one.score) for one in sample.points]
 
     def _hit(self, found: Any, tenant: str) -> Hit:
         note, score = self._note_of(found, tenant), float(found.score)

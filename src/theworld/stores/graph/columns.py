@@ -218,7 +218,18 @@ def joined(
     parts = [_gathered({note: facts for note, facts in changes.items() if facts is not None})]
     if base is not None:
         parts.insert(0, _kept(base, list(changes)))
-    arrays = _merged(parts)
+    ids = [note for part in parts for note in part.notes]
+    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+    arrays: dict[str, NDArray[Any]] = dict(string_arrays([ids[row] for row in order.tolist()], "notes"))
+    for table, names in _REFERRING.items():
+        numbers, used = _renumbered(table, names, parts)
+        arrays |= numbers | string_arrays(used, table)
+    arrays |= {name: arrays[name][order] for name in _EACH}
+    for name, values in _LISTS.items():
+        lengths = np.concatenate([part.lengths[name] for part in parts])
+        places = places_of(starts_of(lengths), order)
+        arrays |= {f"{name}.{one}": arrays[f"{name}.{one}"][places] for one in values}
+        arrays[f"{name}.starts"] = starts_of(lengths[order])
     return arrays | derived(arrays, parameters)
 
 
@@ -260,22 +271,6 @@ def _kept(base: Columns, changed: Sequence[str]) -> _Part:
     tables = {"documents": base.documents, "keys": base.keys, "texts": base.texts, "terms": base.terms}
     ids = [note for note, kept in zip(base.notes, alive.tolist(), strict=True) if kept]
     return _Part(ids, {name: list(table) for name, table in tables.items()}, arrays, lengths)
-
-
-def _merged(parts: Sequence[_Part]) -> dict[str, NDArray[Any]]:
-    ids = [note for part in parts for note in part.notes]
-    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
-    arrays: dict[str, NDArray[Any]] = dict(string_arrays([ids[row] for row in order.tolist()], "notes"))
-    for table, names in _REFERRING.items():
-        numbers, used = _renumbered(table, names, parts)
-        arrays |= numbers | string_arrays(used, table)
-    arrays |= {name: arrays[name][order] for name in _EACH}
-    for name, values in _LISTS.items():
-        lengths = np.concatenate([part.lengths[name] for part in parts])
-        places = places_of(starts_of(lengths), order)
-        arrays |= {f"{name}.{one}": arrays[f"{name}.{one}"][places] for one in values}
-        arrays[f"{name}.starts"] = starts_of(lengths[order])
-    return arrays
 
 
 def _renumbered(table: str, names: Iterable[str], parts: Sequence[_Part]) -> tuple[dict[str, NDArray[Any]], list[str]]:

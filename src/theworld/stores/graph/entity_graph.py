@@ -194,10 +194,7 @@ class PathSearch:
         wanted = list(dict.fromkeys(targets))
         found: list[tuple[int, EvidencePath]] = []
         for hop in range(1, max_hops + 1):
-            if hop == 1:
-                self._layers.append(self._first())
-            else:
-                self._layers.append(self._next() if hop < max_hops else self._arrivals(wanted))
+            self._layers.append(self._reached(wanted if hop == max_hops else None))
             for target in tuple(wanted):
                 way = self._layers[-1].way(target)
                 if way is not None:
@@ -208,36 +205,36 @@ class PathSearch:
                 break
         return [path for _, path in sorted(found, key=lambda item: (item[0], -item[1].weight, item[1].note_id))]
 
-    def _first(self) -> _Layer:
-        layer, graph = _Layer(), self._graph
-        for entity in self._entities:
-            layer.add(graph.titles[entity], _Way(None, entity, 1.0))
-            rarity = graph.rarity(entity) or graph.parameters.rarity(graph.named_by(entity))
-            layer.add(graph.mentions[entity], _Way(None, entity, rarity))
-        for note in self._seeds:
-            for target, entity, weight in graph.leads_to(note):
-                layer.add([target], _Way(note, entity, weight))
-        return layer.close()
+    def _reached(self, wanted: Sequence[int] | None) -> _Layer:
+        """Return the ways to the notes one hop on: from the seeds, or from the last layer's notes.
 
-    def _next(self) -> _Layer:
-        """Go on from the last layer's notes; a note seen in an earlier layer (or a seed) is not reached again."""
-        last, layer = self._layers[-1], _Layer()
+        Where only some notes are `wanted`, at the last hop, it looks back from them to the last layer. Else a note that
+        was seen in an earlier layer (or is a seed) is not reached again.
+        """
+        layer, graph = _Layer(), self._graph
+        if not self._layers:
+            for entity in self._entities:
+                layer.add(graph.titles[entity], _Way(None, entity, 1.0))
+                rarity = graph.rarity(entity) or graph.parameters.rarity(graph.named_by(entity))
+                layer.add(graph.mentions[entity], _Way(None, entity, rarity))
+            for note in self._seeds:
+                for target, entity, weight in graph.leads_to(note):
+                    layer.add([target], _Way(note, entity, weight))
+            return layer.close()
+        last = self._layers[-1]
+        if wanted is not None:
+            for target in wanted:
+                for note, entity, weight in graph.reached_from(target, last.notes):
+                    way = last.way(note)
+                    if way is not None:
+                        layer.add([target], _Way(note, entity, way.weight * weight))
+            return layer.close()
         best = np.lexsort((last.notes, -last.weights))[:_FRONTIER]
         seen = set(self._seeds).union(*(some.notes.tolist() for some in self._layers))
         for note, so_far in zip(last.notes[best].tolist(), last.weights[best].tolist(), strict=True):
-            for target, entity, weight in self._graph.leads_to(note):
+            for target, entity, weight in graph.leads_to(note):
                 if target not in seen:
                     layer.add([target], _Way(note, entity, so_far * weight))
-        return layer.close()
-
-    def _arrivals(self, targets: Sequence[int]) -> _Layer:
-        """Look back from the targets to the last layer: the last hop, where only they matter."""
-        last, layer = self._layers[-1], _Layer()
-        for target in targets:
-            for note, entity, weight in self._graph.reached_from(target, last.notes):
-                way = last.way(note)
-                if way is not None:
-                    layer.add([target], _Way(note, entity, way.weight * weight))
         return layer.close()
 
     def _steps(self, note: int) -> tuple[PathStep, ...]:

@@ -146,17 +146,14 @@ class Neo4jGraph(RemoteProjection):
     def _empty(self) -> None:
         """Remove all nodes, many small transactions long; an interrupted one is gone on with by the next writer."""
         self._applied = None
-        self._set_state(clearing=True)
+        state = {"ledger": self._ledger, "applied": 0, "format": cypher.FORMAT}
+        self._client.run_alone((cypher.SET_STATE, state | {"clearing": True}))
         for text in (cypher.CLEAR_NOTES, cypher.CLEAR_ENTITIES):
             batch = {"ledger": self._ledger, "batch": _CLEARED_AT_ONCE}
             while self._client.run_alone((text, batch))[0][0]:
                 pass
-        self._set_state(clearing=False)
+        self._client.run_alone((cypher.SET_STATE, state | {"clearing": False}))
         self._applied = 0
-
-    def _set_state(self, *, clearing: bool) -> None:
-        state = {"ledger": self._ledger, "applied": 0, "format": cypher.FORMAT, "clearing": clearing}
-        self._client.run_alone((cypher.SET_STATE, state))
 
     def clear(self) -> None:
         """Forget everything."""

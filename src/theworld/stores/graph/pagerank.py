@@ -119,55 +119,39 @@ class _Pushing:
     def down_to(self, tolerance: float) -> bool:
         """Push until nothing above the tolerance waits; False when the effort was spent before."""
         while (active := np.flatnonzero(self._waiting[: self._met] > tolerance)).size:
-            affordable = self._affordable(active)
-            if affordable.size:
-                self._push(affordable)
-            if affordable.size < active.size:
+            nodes, mass = self._nodes[active], self._waiting[active]
+            lengths = self._starts[nodes + 1] - self._starts[nodes]
+            left = self._effort - self._edges - _MEETING * self._met
+            spent = bool(lengths.sum() > left)
+            if spent:  # the heaviest that the effort left is enough for; equal ones all or none
+                order = np.argsort(-mass, kind="stable")
+                beyond = int(np.searchsorted(np.cumsum(lengths[order]), left, side="right"))
+                kept = mass > mass[order[beyond]]
+                active, nodes, mass, lengths = active[kept], nodes[kept], mass[kept], lengths[kept]
+            self._waiting[active] = 0.0
+            self._settled[active] += self._restart * mass
+            passed = (1.0 - self._restart) * mass
+            edges = places_of(self._starts, nodes)
+            targets = self._targets[edges]
+            numbers = self._number[targets]
+            unmet = targets[numbers == 0]
+            if unmet.size:
+                # Of a node met several times the last place is kept: so each is met once, without sorting.
+                places = np.arange(1, len(unmet) + 1, dtype=np.int32)
+                self._number[unmet] = places
+                self._meet(unmet[self._number[unmet] == places])
+                numbers = self._number[targets]
+            numbers = numbers - np.int32(1)
+            flow = np.repeat(passed, lengths) * self._weights[edges]
+            if len(edges) * _FEW < self._met:
+                np.add.at(self._waiting, numbers, flow)
+            else:
+                self._waiting[: self._met] += np.bincount(numbers, flow, minlength=self._met)
+            self._waiting[: len(self._home)] += passed[lengths == 0].sum() * self._home
+            self._edges += len(edges) + len(active)
+            if spent:
                 return False
         return True
-
-    def _degrees(self, numbers: Rows) -> Rows:
-        nodes = self._nodes[numbers]
-        return self._starts[nodes + 1] - self._starts[nodes]
-
-    def _affordable(self, active: Rows) -> Rows:
-        """Return the nodes that can be pushed with the effort that is left, the heaviest; equal ones all or none."""
-        lengths = self._degrees(active)
-        left = self._effort - self._edges - _MEETING * self._met
-        if lengths.sum() <= left:
-            return active
-        mass = self._waiting[active]
-        order = np.argsort(-mass, kind="stable")
-        beyond = int(np.searchsorted(np.cumsum(lengths[order]), left, side="right"))
-        kept: Rows = active[mass > mass[order[beyond]]]
-        return kept
-
-    def _push(self, active: Rows) -> None:
-        mass, lengths = self._waiting[active], self._degrees(active)
-        self._waiting[active] = 0.0
-        self._settled[active] += self._restart * mass
-        passed = (1.0 - self._restart) * mass
-        edges = places_of(self._starts, self._nodes[active])
-        numbers = self._numbers(self._targets[edges])
-        flow = np.repeat(passed, lengths) * self._weights[edges]
-        if len(edges) * _FEW < self._met:
-            np.add.at(self._waiting, numbers, flow)
-        else:
-            self._waiting[: self._met] += np.bincount(numbers, flow, minlength=self._met)
-        self._waiting[: len(self._home)] += passed[lengths == 0].sum() * self._home
-        self._edges += len(edges) + len(active)
-
-    def _numbers(self, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the numbers of nodes; those not met before are met."""
-        numbers = self._number[nodes]
-        unmet = nodes[numbers == 0]
-        if unmet.size:
-            # Of a node met several times the last place is kept: so each is reported once, without sorting.
-            places = np.arange(1, len(unmet) + 1, dtype=np.int32)
-            self._number[unmet] = places
-            self._meet(unmet[self._number[unmet] == places])
-            numbers = self._number[nodes]
-        return numbers - np.int32(1)
 
     def reached(self) -> Reached:
         """Return where the walk has come to."""

@@ -183,11 +183,32 @@ class Catalog:
 
     def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
         """Return names of entities most like this one, best first; for no name those that notes name most."""
-        key = entity_key(name)
-        with self._ledger.reading() as connection:
-            if key:
-                return _near_names(connection, tenant, key, limit)
-            return [] if name else _most_named(connection, tenant, limit)
+        key, tenant = entity_key(name), findable(tenant)
+        mention, note, entity = models.Mention, models.Note, models.Entity
+        if name and not key:
+            return []
+        if not key:
+            pairs = select(mention.entity, mention.note).join(note, note.id == mention.note)
+            pairs = pairs.where(note.tenant == tenant, mention.type.not_in(_VALUES)).order_by(mention.id.desc())
+            with self._ledger.reading() as connection:
+                newest = {(row.entity, row.note) for row in connection.execute(pairs.limit(_NEWEST))}
+                counts = Counter(row for row, _ in newest)
+                best = sorted(counts, key=lambda row: (-counts[row], row))[:limit]
+                labels = dict(connection.execute(select(entity.id, entity.label).where(entity.id.in_(best))).all())
+            return [labels[row] for row in best]
+        key = findable(key)
+        parts = [part for part in dict.fromkeys([key, *key.split()]) if part]
+        alike: list[ColumnElement[bool]] = [entity.key.contains(part, autoescape=True) for part in parts]
+        alike += [entity.key.startswith(part[:_BEGINNING], autoescape=True) for part in parts]
+        query = select(entity.key, entity.label).where(entity.tenant == tenant, or_(*alike))
+        query = query.order_by(func.abs(func.length(entity.key) - len(key)), entity.key).limit(_NEAR_READ)
+        matcher, scored = SequenceMatcher(b=key, autojunk=False), []
+        for other, label in self._ledger.rows(query):
+            matcher.set_seq1(other)
+            score = 1.0 if key in other else matcher.ratio()
+            if score >= _LEAST_ALIKE:
+                scored.append((-score, len(other), label))
+        return list(dict.fromkeys(label for _, _, label in sorted(scored)))[:limit]
 
 
 def _documents(tenant: str) -> Select[Any]:
@@ -221,63 +242,28 @@ def _together(
     """Return the entities most often named in these note rows, and by row the keys of those it names."""
     facts: dict[str, Row[Any]] = {}
     notes_of: defaultdict[str, set[int]] = defaultdict(set)
+    mention, alias, note, table = models.Mention, models.Alias, models.Note, models.Entity
+    titles = select(alias.entity, note.id).join(note, note.document == alias.document)
+    titles = titles.join(models.Document, models.Document.id == alias.document)
+    titles = titles.where(alias.name == models.Document.title)
     for some in batches(rows):
-        for row in connection.execute(_pairs(some)):
+        # All that these notes mention, and the titles of their documents.
+        mentioned = select(mention.entity, mention.note).where(mention.note.in_(some))
+        pairs = union(mentioned, titles.where(note.id.in_(some))).subquery()
+        query = select(table.id, table.key, table.label, table.type, pairs.c.note)
+        query = query.join(pairs, pairs.c.entity == table.id).where(table.type.not_in(_VALUES))
+        for row in connection.execute(query):
             if row.id != entity:
                 facts[row.key] = row
                 notes_of[row.key].add(row.note)
     best = sorted(notes_of, key=lambda key: (-len(notes_of[key]), key))[: limit * _WEIGHED]
-    mention, chosen = models.Mention, [facts[key].id for key in best]
-    query = select(mention.entity, func.count(mention.note.distinct())).group_by(mention.entity)
-    anywhere = dict(found_in(connection, query, mention.entity, chosen))
+    counts = select(mention.entity, func.count(mention.note.distinct())).group_by(mention.entity)
+    anywhere = dict(found_in(connection, counts, mention.entity, [facts[key].id for key in best]))
     worth = {key: len(notes_of[key]) * _RARITY(anywhere.get(facts[key].id, 0)) for key in best}
     best = sorted(best, key=lambda key: (-worth[key], key))[:limit]
     named: defaultdict[int, set[str]] = defaultdict(set)
     for key in best:
-        for note in notes_of[key]:
-            named[note].add(key)
+        for note_row in notes_of[key]:
+            named[note_row].add(key)
     together = (Entity(key=key, label=facts[key].label, type=facts[key].type, notes=len(notes_of[key])) for key in best)
     return tuple(together), dict(named)
-
-
-def _pairs(rows: Sequence[int]) -> Select[Any]:
-    """Return (entity, its facts, note) for all that these notes mention, and for the titles of their documents."""
-    mention, alias, note, document, entity = (
-        models.Mention, models.Alias, models.Note, models.Document, models.Entity
-    )  # fmt: skip
-    mentioned = select(mention.entity, mention.note).where(mention.note.in_(rows))
-    titles = select(alias.entity, note.id).join(note, note.document == alias.document)
-    titles = titles.join(document, document.id == alias.document)
-    pairs = union(mentioned, titles.where(note.id.in_(rows), alias.name == document.title)).subquery()
-    query = select(entity.id, entity.key, entity.label, entity.type, pairs.c.note)
-    return query.join(pairs, pairs.c.entity == entity.id).where(entity.type.not_in(_VALUES))
-
-
-def _near_names(connection: Connection, tenant: str, key: str, limit: int) -> list[str]:
-    """Return labels of entities whose key is most like this one, best first."""
-    entity, key = models.Entity, findable(key)
-    parts = [part for part in dict.fromkeys([key, *key.split()]) if part]
-    alike: list[ColumnElement[bool]] = [entity.key.contains(part, autoescape=True) for part in parts]
-    alike += [entity.key.startswith(part[:_BEGINNING], autoescape=True) for part in parts]
-    query = select(entity.key, entity.label).where(entity.tenant == findable(tenant), or_(*alike))
-    query = query.order_by(func.abs(func.length(entity.key) - len(key)), entity.key)
-    matcher = SequenceMatcher(b=key, autojunk=False)
-    scored = []
-    for other, label in connection.execute(query.limit(_NEAR_READ)):
-        matcher.set_seq1(other)
-        score = 1.0 if key in other else matcher.ratio()
-        if score >= _LEAST_ALIKE:
-            scored.append((-score, len(other), label))
-    return list(dict.fromkeys(label for _, _, label in sorted(scored)))[:limit]
-
-
-def _most_named(connection: Connection, tenant: str, limit: int) -> list[str]:
-    """Return labels of the entities that the newest mentions name most, most named first."""
-    mention, note, entity = models.Mention, models.Note, models.Entity
-    query = select(mention.entity, mention.note).join(note, note.id == mention.note)
-    newest = query.where(note.tenant == findable(tenant), mention.type.not_in(_VALUES)).order_by(mention.id.desc())
-    pairs = {(row.entity, row.note) for row in connection.execute(newest.limit(_NEWEST))}
-    counts = Counter(row for row, _ in pairs)
-    best = sorted(counts, key=lambda row: (-counts[row], row))[:limit]
-    labels = dict(connection.execute(select(entity.id, entity.label).where(entity.id.in_(best))).all())
-    return [labels[row] for row in best]

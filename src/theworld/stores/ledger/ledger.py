@@ -16,7 +16,7 @@ from theworld.errors import EngineUnavailableError
 from theworld.settings import LedgerSettings
 from theworld.state import Mention as MentionRecord
 from theworld.stores.ledger import opening, reading, writing
-from theworld.stores.ledger.database import Database, findable, read_number
+from theworld.stores.ledger.database import Database, findable, found_in, read_number
 from theworld.stores.ledger.graph_tables import GraphTables
 from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector, check_rows
 from theworld.stores.protocols import NoteChange
@@ -110,7 +110,9 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Return notes by id, unknown ones left out; without mentions, most of the time it takes is saved."""
         wanted = [findable(id_) for id_ in dict.fromkeys(ids)]
         with self._reading(patient=False) as connection:
-            found = reading.read_notes(connection, findable(tenant), wanted, mentions=mentions)
+            mine = reading.NOTES.where(Note.tenant == findable(tenant))
+            rows = list(found_in(connection, mine, Note.note_id, wanted))
+            found = {note.id: note for note in reading.stored(connection, rows, mentions=mentions)}
         if not found.keys() <= set(wanted):
             raise EngineUnavailableError("the ledger answered with a note that was not asked for.", where=self.where)
         return found

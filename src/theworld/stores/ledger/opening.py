@@ -177,8 +177,19 @@ def _simplify_keys(connection: sa.Connection) -> None:
         kept = known.setdefault((row.tenant, simplified(row.key)), row)
         if kept is row:
             renamed.append(row)
-        else:
-            _join(connection, row, kept)
+            continue
+        # The one that is kept stands for the other too; of a document's two names for it the title stays.
+        connection.execute(sa.update(_MENTION).where(_MENTION.c.entity == row.id).values(entity=kept.id))
+        mine, other = _ALIAS.c.entity == row.id, _ALIAS.alias()
+        titles = sa.select(_ALIAS.c.document).join(_DOCUMENT, _DOCUMENT.c.id == _ALIAS.c.document)
+        named = list(connection.scalars(titles.where(mine, _DOCUMENT.c.title == _ALIAS.c.name)))
+        connection.execute(sa.delete(_ALIAS).where(_ALIAS.c.entity == kept.id, _ALIAS.c.document.in_(named)))
+        taken = sa.select(other.c.document).where(other.c.entity == kept.id)
+        connection.execute(sa.delete(_ALIAS).where(mine, _ALIAS.c.document.in_(taken)))
+        connection.execute(sa.update(_ALIAS).where(mine).values(entity=kept.id))
+        better = {"type": row.type if kept.type == "other" else kept.type, "qid": kept.qid or row.qid}
+        connection.execute(sa.update(_ENTITY).where(_ENTITY.c.id == kept.id).values(**better))
+        connection.execute(sa.delete(_ENTITY).where(_ENTITY.c.id == row.id))
     for row in renamed:
         key = simplified(row.key)
         connection.execute(sa.update(_ENTITY).where(_ENTITY.c.id == row.id).values(key=key))
@@ -190,21 +201,6 @@ def _simplify_keys(connection: sa.Connection) -> None:
             "notes that are ingested from now on: ingest into a new store to find them in all",
             len(changed),
         )
-
-
-def _join(connection: sa.Connection, row: sa.Row[Any], kept: sa.Row[Any]) -> None:
-    """Let one entity stand for another too; of a document's two names for it the title stays."""
-    connection.execute(sa.update(_MENTION).where(_MENTION.c.entity == row.id).values(entity=kept.id))
-    mine, other = _ALIAS.c.entity == row.id, _ALIAS.alias()
-    titles = sa.select(_ALIAS.c.document).join(_DOCUMENT, _DOCUMENT.c.id == _ALIAS.c.document)
-    named = list(connection.scalars(titles.where(mine, _DOCUMENT.c.title == _ALIAS.c.name)))
-    connection.execute(sa.delete(_ALIAS).where(_ALIAS.c.entity == kept.id, _ALIAS.c.document.in_(named)))
-    taken = sa.select(other.c.document).where(other.c.entity == kept.id)
-    connection.execute(sa.delete(_ALIAS).where(mine, _ALIAS.c.document.in_(taken)))
-    connection.execute(sa.update(_ALIAS).where(mine).values(entity=kept.id))
-    better = {"type": row.type if kept.type == "other" else kept.type, "qid": kept.qid or row.qid}
-    connection.execute(sa.update(_ENTITY).where(_ENTITY.c.id == kept.id).values(**better))
-    connection.execute(sa.delete(_ENTITY).where(_ENTITY.c.id == row.id))
 
 
 def _tell_missing_sections(connection: sa.Connection) -> None:

@@ -18,9 +18,6 @@ from theworld.stores.protocols import NoteChange
 from theworld.stores.records import NoteRecord, StoredNote
 from theworld.stores.token_codes import TokenCodes, unpack_tokens
 
-_Vectors = dict[str, Embedded]
-_Codes = dict[str, TokenCodes]
-
 
 @dataclass(frozen=True, slots=True)
 class NoteParts:
@@ -41,12 +38,6 @@ NOTES = select(
     *(_N.id, _N.note_id, _D.document_id, _N.tenant, _D.title, _D.source, _N.ordinal, _N.text, _N.start_offset),
     *(_N.end_offset, _N.language, _D.properties, _N.section, _N.kind, _N.lead),
 ).join(_D, _D.id == _N.document)
-
-
-def read_notes(connection: Connection, tenant: str, ids: Sequence[str], *, mentions: bool) -> dict[str, StoredNote]:
-    """Return the notes with these ids, unknown ones left out, with or without their mentions."""
-    rows = list(found_in(connection, NOTES.where(_N.tenant == tenant), _N.note_id, ids))
-    return {note.id: note for note in stored(connection, rows, mentions=mentions)}
 
 
 def stored(connection: Connection, rows: Sequence[Any], *, mentions: bool) -> list[StoredNote]:
@@ -71,18 +62,6 @@ def read_mentions(connection: Connection, rows: Sequence[int]) -> dict[int, list
     return found
 
 
-def _read_vectors(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[_Vectors, _Codes]]:
-    """Return vectors and token codes by space, by note row."""
-    found: defaultdict[int, tuple[_Vectors, _Codes]] = defaultdict(lambda: ({}, {}))
-    table = models.NoteVector
-    query = select(table.note, table.space, table.vector, table.token_ids, table.token_codes)
-    for note, space, vector, ids, codes in found_in(connection, query, table.note, rows):
-        found[note][0][space] = Embedded(np.frombuffer(vector, "<f4"))
-        if ids is not None and codes is not None:
-            found[note][1][space] = unpack_tokens(ids, codes)
-    return found
-
-
 _CHANGE = (
     select(
         *(_C.sequence, _C.tenant, _C.note_id, _C.document_id, _C.removed, _N.id, _N.ordinal, _N.start_offset),
@@ -102,13 +81,21 @@ def read_changes(connection: Connection, after: int, upto: int, limit: int, part
     rows = connection.execute(query.limit(limit)).all()
     notes = [row.id for row in rows if not row.removed]
     mentions = read_mentions(connection, notes) if parts.mentions else {}
-    embedded = _read_vectors(connection, notes) if parts.vectors else {}
+    embedded: defaultdict[int, tuple[dict[str, Embedded], dict[str, TokenCodes]]] = defaultdict(lambda: ({}, {}))
+    if parts.vectors:
+        table = models.NoteVector
+        vectors_of = select(table.note, table.space, table.vector, table.token_ids, table.token_codes)
+        for number, space, vector, token_ids, token_codes in found_in(connection, vectors_of, table.note, notes):
+            vectors, codes = embedded[number]
+            vectors[space] = Embedded(np.frombuffer(vector, "<f4"))
+            if token_ids is not None and token_codes is not None:
+                codes[space] = unpack_tokens(token_ids, token_codes)
     found = []
     for row in rows:
         if row.removed:
             found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id))
             continue
-        vectors, codes = embedded.get(row.id, ({}, {}))
+        vectors, codes = embedded[row.id]
         told: dict[str, Any] = {"text": ""}
         if parts.text:
             told = {"text": row.text, "section": tuple(row.section), "kind": row.kind, "lead": row.lead}

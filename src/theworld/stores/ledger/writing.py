@@ -212,7 +212,7 @@ def _insert_mentions(
         for mention in some
         if 0 < len(key := mention.key or entity_key(mention.surface)) <= LONGEST_NAME
     ]
-    entities = _put_entities(connection, tenant, _named([(key, mention) for _, mention, key in keyed], documents))
+    entities = _put_entities(connection, tenant, [(key, mention) for _, mention, key in keyed], documents)
     rows = [
         {name: getattr(mention, name) for name in ("surface", "type", "titled")}
         | {"note": note, "entity": entities[key], "start_offset": mention.start, "end_offset": mention.end}
@@ -238,25 +238,22 @@ class _Named:
     title: bool = False
 
 
-def _named(mentions: Iterable[tuple[str, Mention]], documents: Sequence[DocumentRecord]) -> dict[str, _Named]:
-    """Return the entities that mentions and documents name, by key."""
-    found: dict[str, _Named] = {}
+def _put_entities(
+    connection: Connection, tenant: str, mentions: Iterable[tuple[str, Mention]], documents: Sequence[DocumentRecord]
+) -> dict[str, int]:
+    """Insert the entities that mentions (by key) and documents name, improve known ones; return the row ids by key."""
+    named: dict[str, _Named] = {}
     for key, mention in mentions:
-        entity = found.setdefault(key, _Named(label=mention.surface))
+        entity = named.setdefault(key, _Named(label=mention.surface))
         entity.qid = entity.qid or mention.qid
         if entity.type == "other":
             entity.type = mention.type
     for document in documents:
         title = entity_key(document.title)
         for key, name in _document_names(document).items():
-            entity = found.setdefault(key, _Named(label=name))
+            entity = named.setdefault(key, _Named(label=name))
             if key == title:
                 entity.label, entity.title = name, True
-    return found
-
-
-def _put_entities(connection: Connection, tenant: str, named: Mapping[str, _Named]) -> dict[str, int]:
-    """Insert unknown entities, improve known ones, and return the row ids by key."""
     ids: dict[str, int] = {}
     query = select(Entity.id, Entity.key, Entity.label, Entity.type, Entity.qid).where(Entity.tenant == tenant)
     for row in found_in(connection, query, Entity.key, list(named)):

@@ -40,16 +40,6 @@ _EVERY = "\x1f"
 _Hits = SingleFlightCache[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]
 
 
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("tenant", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("terms", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("note", stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
-    return builder.build()
-
-
 class TantivySparse:
     """BM25 (k1 = 1.2, b = 0.75) over title, headings, lead and text; document frequencies are those of the whole index.
 
@@ -62,7 +52,11 @@ class TantivySparse:
         """Open the index in a folder; a reader of a folder without index sees an empty store until `refresh`."""
         self._folder, self._writable = folder, writable
         self._state = folder / "applied.json"
-        self._schema = _schema()
+        builder = tantivy.SchemaBuilder()
+        for name in ("key", "tenant", "terms", "note"):
+            builder.add_text_field(name, stored=name == "note", tokenizer_name="raw", index_option="basic")
+        builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
+        self._schema = builder.build()
         self._index: tantivy.Index | None = None
         self._writer: tantivy.IndexWriter | None = None
         self._place: ReadablePlace | None = None
@@ -223,41 +217,35 @@ class TantivySparse:
         return kept.get(key, lambda: self._found(query, tenant, filters, depth))[:limit]
 
     def _found(self, query: str, tenant: str, filters: Filters, limit: int) -> list[Hit]:
+        """Return the best notes of a tenant.
+
+        Where every note is the tenant's, the query is of words alone: tantivy then leaves out what cannot be among the
+        best.
+        """
         if (index := self._index) is None or not is_text(tenant):
             return []
         searcher = index.searcher()
         alone = searcher.doc_freq("tenant", tenant) == searcher.doc_freq("tenant", _EVERY)
-        built = self._query(query, None if alone else tenant, filters)
-        if built is None:
+        words = []
+        for token, count in query_words(query).items():
+            term = Query.term_query(self._schema, "body", token, index_option="freq")
+            words.append((Occur.Should, term if count == 1 else Query.boost_query(term, float(count))))
+        required = [] if alone else [("tenant", [tenant])]
+        required += [("terms", some) for some in sendable_terms(filters)]
+        if not words or not all(values for _, values in required):
             return []
+        parts = [(Occur.Must, Query.boolean_query(words))]
+        for field, values in required:
+            terms = [Query.term_query(self._schema, field, value, index_option="basic") for value in values]
+            any_of_them = Query.boolean_query([(Occur.Should, term) for term in terms])
+            parts.append((Occur.Must, Query.const_score_query(any_of_them, _NOT_SCORED)))
+        built = Query.boolean_query(parts if required else words)
 
         def search(size: int) -> list[Hit]:
             found = searcher.search(built, size, count=False).hits
             return [Hit(searcher.doc(address).get_first("note") or "", round(score, 5)) for score, address in found]
 
         return best_hits(search, limit)
-
-    def _query(self, text: str, tenant: str | None, filters: Filters) -> Query | None:
-        """Return the query over a tenant's notes; None where nothing can match.
-
-        Over every tenant's (None) it is of words alone: tantivy then leaves out what cannot be among the best.
-        """
-        words = []
-        for token, count in query_words(text).items():
-            term = Query.term_query(self._schema, "body", token, index_option="freq")
-            words.append((Occur.Should, term if count == 1 else Query.boost_query(term, float(count))))
-        required = [] if tenant is None else [("tenant", [tenant])]
-        required += [("terms", some) for some in sendable_terms(filters)]
-        if not words or not all(values for _, values in required):
-            return None
-        if not required:
-            return Query.boolean_query(words)
-        parts = [(Occur.Must, Query.boolean_query(words))]
-        for field, values in required:
-            terms = [Query.term_query(self._schema, field, value, index_option="basic") for value in values]
-            any_of_them = Query.boolean_query([(Occur.Should, term) for term in terms])
-            parts.append((Occur.Must, Query.const_score_query(any_of_them, _NOT_SCORED)))
-        return Query.boolean_query(parts)
 
     def _let_go_of_writer(self) -> None:
         if self._writer is not None:

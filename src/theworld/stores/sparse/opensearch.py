@@ -110,41 +110,42 @@ class OpenSearchSparse(RemoteProjection):
                 self._client.indices.delete(index=index, params=self._patient)
 
     def _write(self, index: str, changes: Iterable[NoteChange], upto: int) -> None:
+        """Write changes, make them visible, then remember how far they go."""
         remaining = iter(changes)
         while some := list(islice(remaining, _CHUNK)):
+            lines = [line for change in some for line in actions(change)]
+            options = {"require_alias": "true", **self._patient}
             with self._asking():
-                self._bulk(index, some)
+                answered = self._client.bulk(body=lines, index=f"{index}-w", params=options)["items"]
+                if len(answered) != len(some):
+                    raise ValueError(f"{len(answered)} results for {len(some)} changes")
+                failed = []
+                for change, item in zip(some, answered, strict=True):
+                    (result,) = item.values()
+                    # That a newer one is there already, or nothing to delete, is fine.
+                    if result["status"] != _CONFLICT and "error" in result:
+                        what = f"{result['error'].get('type')}: {result['error'].get('reason')}"
+                        failed.append((change.note_id, f"{result['status']} {what}"))
+                if failed:
+                    note_id, what = failed[0]
+                    raise StoreError(
+                        f"OpenSearch did not take {len(failed)} of {len(some)} notes; the first: {what}.",
+                        where=f"{self.where}, note {note_id!r}",
+                        remedy="Nothing is lost: the batch is written again by the next `theworld sync`.",
+                    )
         with self._asking():
-            self._finish(index, upto)
-
-    def _bulk(self, index: str, changes: list[NoteChange]) -> None:
-        lines = [line for change in changes for line in actions(change)]
-        options = {"require_alias": "true", **self._patient}
-        answered = self._client.bulk(body=lines, index=f"{index}-w", params=options)["items"]
-        if len(answered) != len(changes):
-            raise ValueError(f"{len(answered)} results for {len(changes)} changes")
-        failed = [(change, error) for change, item in zip(changes, answered, strict=True) if (error := _error(item))]
-        if failed:
-            change, error = failed[0]
-            raise StoreError(
-                f"OpenSearch did not take {len(failed)} of {len(changes)} notes; the first: {error}.",
-                where=f"{self.where}, note {change.note_id!r}",
-                remedy="Nothing is lost: the batch is written again by the next `theworld sync`.",
-            )
-
-    def _finish(self, index: str, upto: int) -> None:
-        """Make what was written visible, then remember how far it goes."""
-        if self._client.indices.refresh(index=index, params=self._patient)["_shards"]["failed"]:
-            raise ValueError("not every shard made the changes visible")
-        options = {"version": upto, "version_type": "external_gte", **self._patient}
-        try:
+            if self._client.indices.refresh(index=index, params=self._patient)["_shards"]["failed"]:
+                raise ValueError("not every shard made the changes visible")
             body = {"applied": upto, "format": FORMAT}
-            if "result" not in self._client.index(index=f"{index}-w", id=STATE, body=body, params=options):
+            options = {"version": upto, "version_type": "external_gte", **self._patient}
+            try:
+                written = self._client.index(index=f"{index}-w", id=STATE, body=body, params=options)
+            except ConflictError as error:
+                raise StoreError(
+                    "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
+                ) from error
+            if "result" not in written:
                 raise ValueError("no result of writing the state")
-        except ConflictError as error:
-            raise StoreError(
-                "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
-            ) from error
 
     def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Fill a new index with just these notes and switch to it; the old one is searched until then."""
@@ -246,11 +247,3 @@ def _hits(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         raise ValueError(f"only a part of the shards answered: {answer['_shards']}")
     found: list[Mapping[str, Any]] = answer["hits"]["hits"]
     return found
-
-
-def _error(item: Mapping[str, Any]) -> str | None:
-    """Return what went wrong with one change; that a newer one is there already, or nothing to delete, is fine."""
-    (result,) = item.values()
-    if result["status"] == _CONFLICT or "error" not in result:
-        return None
-    return f"{result['status']} {result['error'].get('type')}: {result['error'].get('reason')}"

@@ -53,7 +53,16 @@ def without_comments(text: str) -> str:
 
 def json_literals(text: str) -> tuple[str, list[Edit]]:
     """Return a text with what is no JSON but plainly meant written as JSON, and the edits that took."""
-    text = _ascii_marks(text)
+    if not text.isprintable():
+        text = INVISIBLE.sub(BLANK, text)
+    if not text.isascii() or ";" in text:  # ASCII for full-width marks
+        opening = FIRST_MARK.match(text)
+        mark = opening[1] if opening else '"'
+        ending = "”“" if mark == "“" else mark
+        between = re.compile(rf"(?<=[{ending}\d}}\]｝］el])\s*[：，；、;](?=\s*[{mark}\d{{\[｛［tfn-])")
+        text = between.sub(lambda m: m[0][:-1] + FULL_WIDTH[m[0][-1]], text)
+        brackets = re.compile(rf"[｛［](?=\s*[{mark}｛［{{\[])|(?<=[{ending}\d}}\]｝］])[｝］]")
+        text = brackets.sub(lambda m: FULL_WIDTH[m[0]], text)
     if not HINT.search(text):
         return text, []
     pieces: list[str] = []
@@ -78,18 +87,3 @@ def json_literals(text: str) -> tuple[str, list[Edit]]:
 def before(position: int, edits: list[Edit]) -> int:
     """Return where a position of an edited text was before the edits."""
     return position - sum(grown for after, grown in edits if after <= position)
-
-
-def _ascii_marks(text: str) -> str:
-    """Return a text of the same length with blanks for control characters and ASCII for full-width marks."""
-    if not text.isprintable():
-        text = INVISIBLE.sub(BLANK, text)
-    if text.isascii() and ";" not in text:
-        return text
-    opening = FIRST_MARK.match(text)
-    mark = opening[1] if opening else '"'
-    ending = "”“" if mark == "“" else mark
-    between = re.compile(rf"(?<=[{ending}\d}}\]｝］el])\s*[：，；、;](?=\s*[{mark}\d{{\[｛［tfn-])")
-    text = between.sub(lambda m: m[0][:-1] + FULL_WIDTH[m[0][-1]], text)
-    brackets = re.compile(rf"[｛［](?=\s*[{mark}｛［{{\[])|(?<=[{ending}\d}}\]｝］])[｝］]")
-    return brackets.sub(lambda m: FULL_WIDTH[m[0]], text)

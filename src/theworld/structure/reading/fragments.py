@@ -135,19 +135,17 @@ class Scanner:
             if not begins and not likely.match(self.text, opening):
                 position = opening + 1
                 continue
-            fragment = self._read(opening, fence, self._label(match[0], fence, begins_fence))
+            label = ""
+            if fence is not None and fence not in self._named:
+                self._named.add(fence)
+                label = f"markdown_{fence}" if begins_fence else ""
+            if not label:
+                kind = "braced" if match[0] in "{｛" else "bracket"
+                label = f"{kind}_{self._counts[kind]}"
+                self._counts[kind] += 1
+            fragment = self._read(opening, fence, label)
             yield fragment
             position = max(fragment.end, opening + 1)
-
-    def _label(self, bracket: str, fence: int | None, begins_fence: bool) -> str:
-        """Name a fragment: one with which a fence begins after the fence, others by bracket and number."""
-        if fence is not None and fence not in self._named:
-            self._named.add(fence)
-            if begins_fence:
-                return f"markdown_{fence}"
-        kind = "braced" if bracket in "{｛" else "bracket"
-        self._counts[kind] += 1
-        return f"{kind}_{self._counts[kind] - 1}"
 
     def _read(self, opening: int, fence: int | None, label: str) -> Fragment:
         """Read the fragment that begins at `opening`: as JSON if it is, else repairing it."""
