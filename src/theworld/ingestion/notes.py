@@ -109,11 +109,12 @@ def iter_notes(
     else:  # the models for Chinese know English, not the reverse
         language = "zh" if cjk_share(_prose(text[start : start + SAMPLE], start, blocks)) >= MIXED_SHARE else "en"
 
+    # The first section, where the document's title is its heading: one of several beside each other.
+    first = (title,) if blocks and blocks[0].section[:1] == (title,) else None
+
     def in_section(current: _Group, group: _Group) -> bool:
         alike = group.section == current.section and not group.heading and not group.lead
         return alike and _fits(text, current.start, group.end, limits)
-
-    first = _titled_section(blocks, title)
 
     def inside(current: _Group, group: _Group) -> bool:
         return group.section[: len(current.section)] == current.section
@@ -121,11 +122,11 @@ def iter_notes(
     def little(current: _Group, group: _Group) -> bool:
         limit, both = _limit(text[current.start : group.end], limits), group.end - current.start
         least = min(current.end - current.start, group.end - group.start)
-        return (
-            (inside(current, group) or _is_byline(text, current, blocks))
-            and least < limit // LEAST
-            and both <= limit + LONGEST_HEADING
-        )
+        # Who wrote a document, its first words, which end no sentence, belongs to whatever follows.
+        opening = bool(blocks) and current.start == blocks[0].start and not current.heading
+        byline = opening and text[current.end - 1] not in _SENTENCE_ENDS
+        together = byline or inside(current, group)
+        return together and least < limit // LEAST and both <= limit + LONGEST_HEADING
 
     def small(current: _Group, group: _Group) -> bool:
         beside = current.heading and (not first or group.section[:1] == current.section[:1])
@@ -138,17 +139,6 @@ def iter_notes(
         begin, end = _trimmed(text, group.start, group.end, kind)
         section = group.section[1:] if group.section[:1] == first else group.section
         yield NoteSpan(text[begin:end], begin, end, language, section, kind, group.lead)
-
-
-def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | None:
-    """Return the first section where the document's title is its heading, which is one of several beside each other."""
-    return (title,) if blocks and blocks[0].section[:1] == (title,) else None
-
-
-def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:
-    """Return whether a document's first words end no sentence: who wrote it belongs to whatever follows."""
-    first = bool(blocks) and group.start == blocks[0].start
-    return first and not group.heading and text[group.end - 1] not in _SENTENCE_ENDS
 
 
 def _prose(text: str, start: int, blocks: Sequence[Block]) -> str:
@@ -282,36 +272,35 @@ def _with_announced(text: str, parts: Iterable[tuple[int, int]], room: int) -> I
 
 
 def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a block in order; one above the limit by lines, or by sentences where it is prose."""
-    end = block.start
-    for part in [*block.parts, (block.end, block.end)]:
-        if part[0] > end and text[end : part[0]].strip():
-            yield from _smaller(text, (end, part[0]), room, block.kind)
-        yield from _smaller(text, part, room, block.kind)
-        end = part[1]
+    """Yield the parts of a block in order, and what lies between them.
 
-
-def _smaller(text: str, part: tuple[int, int], room: int, kind: NoteKind) -> Iterator[tuple[int, int]]:
-    start, end = part
-    if end - start <= room:
+    One above the limit is divided by lines, or by sentences where it is prose, one of these evenly.
+    """
+    parts, done = list[tuple[int, int]](), block.start
+    for start, end in [*block.parts, (block.end, block.end)]:
+        if text[done:start].strip():
+            parts.append((done, start))
         if end > start:
-            yield part
-        return
-    longest = room
-    if kind in {"code", "table", "list"}:
-        spans = _lines(text, start, end, room)
-        longest = PASSAGE_FACTOR * room if kind == "table" else room
-    else:
-        spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
-    for begin, right in spans:
-        left = begin
-        while (rest := right - left) > longest:  # a line or sentence above the limit, cut evenly
-            size = -(-rest // -(-rest // room))
-            cut = last_break(text, left + size // 2, left + size)
-            yield left, cut
-            left = _trimmed(text, cut, right)[0]
-        if text[left:right].strip():
-            yield left, right
+            parts.append((start, end))
+        done = end
+    longest = PASSAGE_FACTOR * room if block.kind == "table" else room
+    for start, end in parts:
+        if end - start <= room:
+            yield start, end
+            continue
+        if block.kind in {"code", "table", "list"}:
+            spans = _lines(text, start, end, room)
+        else:
+            spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
+        for begin, right in spans:
+            left = begin
+            while (rest := right - left) > longest:
+                size = -(-rest // -(-rest // room))
+                cut = last_break(text, left + size // 2, left + size)
+                yield left, cut
+                left = _trimmed(text, cut, right)[0]
+            if text[left:right].strip():
+                yield left, right
 
 
 def _lines(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:

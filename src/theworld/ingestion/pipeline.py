@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -29,7 +29,7 @@ from theworld.ingestion.report import (
 from theworld.ingestion.sources import Sources, as_path, find_sources, root_of
 from theworld.settings import Settings
 from theworld.state import Mention
-from theworld.stores.records import DocumentRecord, NoteRecord, StoredNote
+from theworld.stores.records import DocumentRecord, NoteRecord
 
 if TYPE_CHECKING:
     from theworld.ingestion.ray_engine import RayEngine
@@ -76,9 +76,21 @@ def relink(
         return 0
     progress.start("link", 0)
     added, changed = NameIndex(change.added), 0
+    coming_or_going = NameIndex([*change.added, *(Name(pattern, pattern, "") for pattern in change.gone)])
+
+    def concerned() -> Iterator[str]:
+        """Yield the ids of notes that hold the letters of such a name.
+
+        One document more in a large store changes few notes, and reading mentions is most of what reading one takes.
+        """
+        for note in store.iter_notes(tenant, mentions=False):
+            if note.document_id not in leave:
+                progress.advance("link", 1)
+                if coming_or_going.may_occur(note.text):
+                    yield note.id
 
     def linked_anew() -> Iterator[tuple[str, tuple[Mention, ...]]]:
-        for note in _concerned(store, tenant, change, leave, progress):
+        for note in (note for ids in _batched(concerned()) for note in store.notes(ids, tenant=tenant)):
             mentions = forget_names(note.mentions, change.gone)
             if added.find(note.text, mentions):
                 mentions = join_mentions(note.text, mentions, change.index.find(note.text, mentions))
@@ -89,26 +101,6 @@ def relink(
         store.set_mentions(tenant, dict(some))
         changed += len(some)
     return changed
-
-
-def _concerned(
-    store: KnowledgeStore, tenant: str, change: NameChange, leave: Collection[str], progress: IngestProgress
-) -> Iterator[StoredNote]:
-    """Yield the notes that hold the letters of a name that comes or goes, with their mentions.
-
-    One document more in a large store changes few notes, and reading mentions is most of what reading a note takes.
-    """
-    names = NameIndex([*change.added, *(Name(pattern, pattern, "") for pattern in change.gone)])
-
-    def ids() -> Iterator[str]:
-        for note in store.iter_notes(tenant, mentions=False):
-            if note.document_id not in leave:
-                progress.advance("link", 1)
-                if names.may_occur(note.text):
-                    yield note.id
-
-    for some in _batched(ids()):
-        yield from store.notes(some, tenant=tenant)
 
 
 def _batched(things: Iterator[T]) -> Iterator[list[T]]:
@@ -240,8 +232,17 @@ class _Run:
         if not self._interruption.asked:
             self._make(change.index)
         self._interruption.between_steps = False
+        indexed: int | None = None
+
+        def index_progress(applied: int, total: int) -> None:
+            nonlocal indexed
+            if indexed is None:
+                self._interruption.start("index", total)
+            self._interruption.advance("index", applied - (indexed or 0))
+            indexed = applied
+
         with self.watch("write"):
-            self._store.catch_up(_index_progress(self._interruption))
+            self._store.catch_up(index_progress)
 
     def _make(self, index: NameIndex) -> None:
         """Make and write the changed documents, batch by batch."""
@@ -316,17 +317,3 @@ class _Run:
             processes=self.engine.processes,
             interrupted=interrupted,
         )
-
-
-def _index_progress(progress: IngestProgress) -> Callable[[int, int], None]:
-    """Return what hands the store's progress, (applied, in all), on as steps."""
-    before: int | None = None
-
-    def told(applied: int, total: int) -> None:
-        nonlocal before
-        if before is None:
-            progress.start("index", total)
-        progress.advance("index", applied - (before or 0))
-        before = applied
-
-    return told

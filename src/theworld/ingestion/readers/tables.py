@@ -112,18 +112,14 @@ def html_table(table: Tag) -> str:
     ]
     caption = table.find("caption")
     above = [" ".join(caption.get_text(" ").split())] if caption else []
-    while len(rows) > 1 and (title := _spanning_row(rows)):
-        above.append(title)
+    while len(rows) > 1:
+        width = max(sum(columns for _, columns, _ in row) for row in rows)
+        said = [cell for cell in rows[0] if cell[0].strip()]
+        if len(said) != 1 or said[0][2] != 1 or not (1 < width <= said[0][1] or len(rows[0]) > 2):
+            break  # a header, not one thing across all columns
+        above.append(" ".join(said[0][0].split()))
         del rows[0]
     return "\n\n".join(part for part in (*above, markdown_table(rows)) if part)
-
-
-def _spanning_row(rows: Sequence[Sequence[Cell]]) -> str:
-    """Return the words of a first row that says one thing across all columns; "" for a header."""
-    width = max(sum(cell[1] for cell in row) for row in rows)
-    said = [cell for cell in rows[0] if cell[0].strip()]
-    across = len(said) == 1 and said[0][2] == 1 and (1 < width <= said[0][1] or len(rows[0]) > 2)
-    return " ".join(said[0][0].split()) if across else ""
 
 
 def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[list[str]]:
