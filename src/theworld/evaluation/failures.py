@@ -143,7 +143,15 @@ def _explained(query: Query, base: Seen, ask: Ask, corpus: Collection[str]) -> t
     if absent:
         return "not_in_corpus", "", f"{len(absent)} of {len(query.grades)} gold documents, such as {absent[0]!r}"
     if is_complete(query, base):
-        return _of_answer(query, base, ask)
+        at_fault: Culprit = "entity" if base.kind == "entity" else "answer"
+        alone = ask(Change(GOLD_ALONE, given=tuple(sorted(query.grades)) or _stating(query, base)))
+        if is_right(query, alone):
+            return at_fault, GOLD_ALONE, "other notes led it astray"
+        if gives_answer(base.passages, query.answers, short=False):
+            return at_fault, "the passages instead of the short answer", f"answered {base.answer!r}"
+        outcome = "it abstained" if base.kind == "none" else "the wrong part was read"
+        stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
+        return "answer", "", f"{outcome}, also with the gold documents alone{stated}"
     for culprit, change in _changes(query, base):
         seen = ask(change)
         complete = change.given is None and is_complete(query, seen, change.top_k or K)
@@ -153,19 +161,6 @@ def _explained(query: Query, base: Seen, ask: Ask, corpus: Collection[str]) -> t
             return culprit, change.name, deep
     missing = sorted(set(query.grades).difference(base.documents[:K]))
     return "unexplained", "", f"no change brings {', '.join(missing) or 'a gold answer'}"
-
-
-def _of_answer(query: Query, base: Seen, ask: Ask) -> tuple[Culprit, str, str]:
-    """Name what of the answering failed, the evidence being complete."""
-    culprit: Culprit = "entity" if base.kind == "entity" else "answer"
-    alone = ask(Change(GOLD_ALONE, given=tuple(sorted(query.grades)) or _stating(query, base)))
-    if is_right(query, alone):
-        return culprit, GOLD_ALONE, "other notes led it astray"
-    if gives_answer(base.passages, query.answers, short=False):
-        return culprit, "the passages instead of the short answer", f"answered {base.answer!r}"
-    outcome = "it abstained" if base.kind == "none" else "the wrong part was read"
-    stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
-    return "answer", "", f"{outcome}, also with the gold documents alone{stated}"
 
 
 def _changes(query: Query, base: Seen) -> Iterator[tuple[Culprit, Change]]:
