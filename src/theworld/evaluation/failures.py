@@ -37,7 +37,6 @@ from theworld.packages import load_table
 from theworld.ranking.fusion import Fused
 from theworld.state import EVIDENCE_NOTES, AnswerKind, Candidate, Channel, Context, QueryInput, Update
 from theworld.stores.ledger.evaluations import Query
-from theworld.stores.records import StoredNote
 from theworld.text import Language
 
 if TYPE_CHECKING:
@@ -236,7 +235,16 @@ def as_markdown(report: Mapping[str, Any], language: Language = "en") -> str:
         lines.append("")
         for example in cluster["examples"]:
             lines.append(f"- {_plain(example['question'])}")
-            lines += [f"  - {_plain(fact)}" for fact in _facts(example, language)]
+            facts = []
+            if example["gold"]:
+                facts.append(_say("gold", language, text=" / ".join(example["gold"])))
+            if example["answer"]:
+                facts.append(_say("answered", language, text=example["answer"][:300], kind=example["kind"]))
+            if example["fixed_by"]:
+                facts.append(_say("by", language, text=example["fixed_by"]))
+            if example["detail"]:
+                facts.append(example["detail"])
+            lines += [f"  - {_plain(fact)}" for fact in facts]
     return "\n".join(lines) + "\n"
 
 
@@ -253,17 +261,6 @@ def as_html(report: Mapping[str, Any], language: Language = "en") -> str:
     title = html.escape(_say("title", language, dataset=report["dataset"]))
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
     return f'<!doctype html><html lang="{language}"><head>{head}</head><body>{text}</body></html>\n'
-
-
-def _facts(example: Mapping[str, Any], language: Language) -> Iterator[str]:
-    if example["gold"]:
-        yield _say("gold", language, text=" / ".join(example["gold"]))
-    if example["answer"]:
-        yield _say("answered", language, text=example["answer"][:300], kind=example["kind"])
-    if example["fixed_by"]:
-        yield _say("by", language, text=example["fixed_by"])
-    if example["detail"]:
-        yield example["detail"]
 
 
 def _plain(text: str) -> str:
@@ -284,7 +281,6 @@ def _bars(title: str, counts: Mapping[str, int]) -> str:
 
 FOUND_BY = "fuse_candidates"
 """The node in whose name given notes enter the graph: what follows it is reranking and answering."""
-NOTES_AT_ONCE = 64
 KEYS = ["query", "question", "language", "route", "channel_results", "candidates", "evidence", "result"]
 
 
@@ -321,24 +317,15 @@ class Counterfactuals:
         graph = self._graph.copy(update={"checkpointer": allow_state_types(InMemorySaver())})
         config: RunnableConfig = {"configurable": {"thread_id": "given"}}
         graph.invoke(QueryInput(question=question), config, context=self._context, output_keys=KEYS)
-        notes = [note for document in documents for note in self._notes_of(document)]
+        store, tenant = self._resources.store, self._context.tenant
+        known = (store.document(document, tenant=tenant) for document in documents)
+        notes = store.notes([note.id for one in known if one is not None for note in one.parts], tenant=tenant)
         candidates = [
             to_candidate(note, Fused(note_id=note.id, score=1.0, channels={}), rank, 1.0, None)
             for rank, note in enumerate(notes, start=1)
         ]
         graph.update_state(config, as_found(candidates), as_node=FOUND_BY)
         return seen_of(graph.invoke(None, config, context=self._context, output_keys=KEYS))
-
-    def _notes_of(self, document: str) -> list[StoredNote]:
-        """Return a document's notes in order; their ids are its own with their ordinals."""
-        found: list[StoredNote] = []
-        while len(found) % NOTES_AT_ONCE == 0:
-            ids = [f"{document}#{len(found) + n}" for n in range(NOTES_AT_ONCE)]
-            more = self._resources.store.notes(ids, tenant=self._context.tenant)
-            if not more:
-                break
-            found += more
-        return found
 
 
 def as_found(candidates: Sequence[Candidate]) -> Update:

@@ -246,8 +246,16 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
     """Yield pieces of a block, of similar size and within the limit where its parts allow, cut between parts."""
     lead = len(_lead(text, block, block.end))
     room = max(limit - lead, limit // 2)
+    together, last = list[tuple[int, int]](), block.start
+    for left, right in _parts(text, block, room):
+        # A term or an announcement goes with what follows it, where both fit.
+        if together and right - together[-1][0] <= room and announces(text[last : together[-1][1]]):
+            together[-1] = (together[-1][0], right)
+        else:
+            together.append((left, right))
+        last = left
     begin = end = block.start
-    for left, right in _with_announced(text, _parts(text, block, room), room):
+    for left, right in together:
         rest = block.end - begin
         target = rest / -(-rest // room)  # of what is left, so that the last piece is no mere remainder
         nearer = (end - begin) + (right - begin) > 2 * target
@@ -256,19 +264,6 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
             begin = left
         end = right
     yield _trimmed(text, begin, max(end, begin), block.kind)
-
-
-def _with_announced(text: str, parts: Iterable[tuple[int, int]], room: int) -> Iterator[tuple[int, int]]:
-    """Yield parts in order, a term or an announcement together with what follows it, where both fit."""
-    begin = last = end = -1
-    for left, right in parts:
-        if begin < 0 or right - begin > room or not announces(text[last:end]):
-            if begin >= 0:
-                yield begin, end
-            begin = left
-        last, end = left, right
-    if begin >= 0:
-        yield begin, end
 
 
 def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
