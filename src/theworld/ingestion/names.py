@@ -215,12 +215,7 @@ def join_mentions(text: str, mentions: Sequence[Mention], matches: Sequence[Titl
     took for one are separated. Otherwise the name takes the place of the mentions it overlaps where it is longer
     than each.
     """
-    joined = []
-    for mention in mentions:
-        inside = [match for match in matches if mention.start <= match.start and match.end <= mention.end]
-        gaps = [text[left.end : right.start] for left, right in pairwise(inside)]
-        if not gaps or not all(map(_BETWEEN_NAMES.fullmatch, gaps)):  # no `Voyager 1 and Voyager 2`
-            joined.append(mention)
+    joined = [mention for mention in mentions if not _is_listing(mention, text, matches)]
     for match in matches:
         surface = text[match.start : match.end]
         rivals = [mention for mention in joined if mention.start < match.end and match.start < mention.end]
@@ -234,6 +229,13 @@ def join_mentions(text: str, mentions: Sequence[Mention], matches: Sequence[Titl
             joined = [mention for mention in joined if mention not in rivals]
             joined.append(Mention(surface=surface, start=match.start, end=match.end, key=match.key, titled=True))
     return tuple(sorted(joined, key=lambda mention: (mention.start, mention.end)))
+
+
+def _is_listing(mention: Mention, text: str, matches: Sequence[TitleMatch]) -> bool:
+    """Return whether a mention is several names in a row (`Voyager 1 and Voyager 2`), which a tagger took for one."""
+    inside = [match for match in matches if mention.start <= match.start and match.end <= mention.end]
+    gaps = [text[left.end : right.start] for left, right in pairwise(inside)]
+    return bool(gaps) and all(_BETWEEN_NAMES.fullmatch(gap) for gap in gaps)
 
 
 def _is_overdrawn(mention: Mention, match: TitleMatch, surface: str) -> bool:

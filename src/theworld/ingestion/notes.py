@@ -109,8 +109,7 @@ def iter_notes(
     else:  # the models for Chinese know English, not the reverse
         language = "zh" if cjk_share(_prose(text[start : start + SAMPLE], start, blocks)) >= MIXED_SHARE else "en"
 
-    # The first section, where the document's title is its heading: one of several beside each other.
-    first = (title,) if blocks and blocks[0].section[:1] == (title,) else None
+    first = _titled_section(blocks, title)
 
     def in_section(current: _Group, group: _Group) -> bool:
         alike = group.section == current.section and not group.heading and not group.lead
@@ -122,10 +121,7 @@ def iter_notes(
     def little(current: _Group, group: _Group) -> bool:
         limit, both = _limit(text[current.start : group.end], limits), group.end - current.start
         least = min(current.end - current.start, group.end - group.start)
-        # Who wrote a document, its first words, which end no sentence, belongs to whatever follows.
-        opening = bool(blocks) and current.start == blocks[0].start and not current.heading
-        byline = opening and text[current.end - 1] not in _SENTENCE_ENDS
-        together = byline or inside(current, group)
+        together = inside(current, group) or _is_byline(text, current, blocks)
         return together and least < limit // LEAST and both <= limit + LONGEST_HEADING
 
     def small(current: _Group, group: _Group) -> bool:
@@ -139,6 +135,17 @@ def iter_notes(
         begin, end = _trimmed(text, group.start, group.end, kind)
         section = group.section[1:] if group.section[:1] == first else group.section
         yield NoteSpan(text[begin:end], begin, end, language, section, kind, group.lead)
+
+
+def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | None:
+    """Return the first section where the document's title is its heading, which is one of several beside each other."""
+    return (title,) if blocks and blocks[0].section[:1] == (title,) else None
+
+
+def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:
+    """Return whether a document's first words end no sentence: who wrote it belongs to whatever follows."""
+    first = bool(blocks) and group.start == blocks[0].start
+    return first and not group.heading and text[group.end - 1] not in _SENTENCE_ENDS
 
 
 def _prose(text: str, start: int, blocks: Sequence[Block]) -> str:
