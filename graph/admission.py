@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import aclosing, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -36,42 +36,33 @@ class RunLimit:
 
     def stream(self, parts: Iterator[Part]) -> Iterator[Part]:
         """Yield the parts of a run, which begins when a turn in this thread is free."""
-        with self._turn():
+        taken = not _within.get() and self._threads.acquire(timeout=LONGEST_WAIT_S)
+        try:
             run = copy_context()
             run.run(_within.set, True)
             while (part := run.run(next, parts, _END)) is not _END:
                 yield part  # type: ignore[misc]  # not the end
-
-    async def astream(self, parts: AsyncGenerator[Part]) -> AsyncIterator[Part]:
-        """Yield the parts of a run, which begins when a turn in this event loop, which goes on meanwhile, is free."""
-        async with self._turn_of_loop(), aclosing(parts):
-            while True:
-                token = _within.set(True)  # only while the run itself works, not while its reader does
-                try:
-                    part = await anext(parts, _END)
-                finally:
-                    _within.reset(token)
-                if part is _END:
-                    return
-                yield part  # type: ignore[misc]  # not the end
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        taken = not _within.get() and self._threads.acquire(timeout=LONGEST_WAIT_S)
-        try:
-            yield
         finally:
             if taken:
                 self._threads.release()
 
-    @asynccontextmanager
-    async def _turn_of_loop(self) -> AsyncIterator[None]:
+    async def astream(self, parts: AsyncGenerator[Part]) -> AsyncIterator[Part]:
+        """Yield the parts of a run, which begins when a turn in this event loop, which goes on meanwhile, is free."""
         turns = self._loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._limit))
         taken = False
         with suppress(TimeoutError):
             taken = not _within.get() and await asyncio.wait_for(turns.acquire(), LONGEST_WAIT_S)
         try:
-            yield
+            async with aclosing(parts):
+                while True:
+                    token = _within.set(True)  # only while the run itself works, not while its reader does
+                    try:
+                        part = await anext(parts, _END)
+                    finally:
+                        _within.reset(token)
+                    if part is _END:
+                        return
+                    yield part  # type: ignore[misc]  # not the end
         finally:
             if taken:
                 turns.release()

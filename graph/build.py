@@ -215,13 +215,6 @@ def _connect_answering(graph: Graph, resources: Resources) -> None:
     graph.add_edge("finish_answer", END)
 
 
-def state_types() -> list[tuple[str, str]]:
-    """Return (module, name) of every class that a checkpoint of this graph can hold."""
-    classes: list[type] = [AIMessage, HumanMessage, SystemMessage, ToolMessage]
-    classes += [value for name, value in vars(theworld.state).items() if inspect.isclass(value) and name[0].isupper()]
-    return sorted({(value.__module__, value.__name__) for value in classes})
-
-
 def allow_state_types(checkpointer: Checkpointer) -> Checkpointer:
     """Return a checkpointer that restores this graph's values, and nothing that is not on the list.
 
@@ -230,6 +223,9 @@ def allow_state_types(checkpointer: Checkpointer) -> Checkpointer:
     """
     if not isinstance(checkpointer, BaseCheckpointSaver) or type(checkpointer.serde) is not JsonPlusSerializer:
         return checkpointer
+    classes: list[type] = [AIMessage, HumanMessage, SystemMessage, ToolMessage]
+    classes += [value for name, value in vars(theworld.state).items() if inspect.isclass(value) and name[0].isupper()]
+    allowed = sorted({(value.__module__, value.__name__) for value in classes})
     clone = copy.copy(checkpointer)
-    clone.serde = JsonPlusSerializer(allowed_msgpack_modules=state_types())
+    clone.serde = JsonPlusSerializer(allowed_msgpack_modules=allowed)
     return clone

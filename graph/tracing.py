@@ -26,34 +26,22 @@ class Node(Protocol[S_contra]):
 _COUNTED = ("history", "candidates", "evidence", "paths", "judgements", "entity_candidates", "citations")
 
 
-def counts_of(update: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many of what an update holds: lists by length, channels by their hits."""
+def trace_of(stage: str, elapsed_ms: float, update: Mapping[str, Any]) -> StageTrace:
+    """Return how many of what an update holds (lists by length, channels by their hits), and what it decided."""
     counts = {key: len(update[key]) for key in _COUNTED if update.get(key)}
-    results = update.get("channel_results")
-    if isinstance(results, dict):
-        counts |= {f"{name}_hits": len(r.hits) for name, r in results.items() if isinstance(r, ChannelResult)}
-    return counts
-
-
-def notes_of(update: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what an update decided, in words."""
     notes: list[str] = []
     results = update.get("channel_results")
-    if isinstance(results, dict):
-        notes += [r.note for r in results.values() if isinstance(r, ChannelResult) and r.note]
+    for name, result in results.items() if isinstance(results, dict) else ():
+        if isinstance(result, ChannelResult):
+            counts[f"{name}_hits"] = len(result.hits)
+            notes += [result.note] if result.note else []
     if update.get("route") is not None:
         notes += update["route"].reasons
     if update.get("result") is not None:
         notes.append(f"{update['result'].kind}: {update['result'].reason}")
     if update.get("rerank_outcome"):
         notes.append(str(update["rerank_outcome"]))
-    return tuple(notes)
-
-
-def with_trace(update: Update, trace: StageTrace) -> Update:
-    """Return the update with one more stage; where it overwrites those of the state, with this one alone."""
-    before = update.get("stages", [])
-    return {**update, "stages": [*before, trace] if isinstance(before, list) else Overwrite([trace])}
+    return StageTrace(stage=stage, elapsed_ms=elapsed_ms, counts=counts, notes=tuple(notes))
 
 
 def bind(
@@ -71,9 +59,9 @@ def bind(
         catching = Exception if optional else ()
         with degrading(stage, context_of(runtime), noted, "it failed and was skipped", catching=catching):
             update = node(state, runtime, **dependencies)
-        elapsed = (time.perf_counter() - begun) * 1000
-        trace = StageTrace(stage=stage, elapsed_ms=elapsed, counts=counts_of(update), notes=notes_of(update))
-        return with_trace(update, trace)
+        trace = trace_of(stage, (time.perf_counter() - begun) * 1000, update)
+        before: Any = update.get("stages", [])  # no list: it overwrites those of the state
+        return {**update, "stages": [*before, trace] if isinstance(before, list) else Overwrite([trace])}
 
     run.__name__ = run.__qualname__ = stage
     run.__doc__ = node.__doc__

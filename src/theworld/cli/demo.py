@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -100,7 +99,18 @@ def demo(
         resources.models.warm()
         questions = load_questions()
         graph = build_graph(resources, checkpointer=InMemorySaver())
-        turns = list(_asked(out, graph, questions))
+        turns = []
+        for number, question in enumerate(questions, start=1):
+            out.print(f"\n{number}. {question.question}  [{question.branch}]", style="bold")
+            for message in question.history:
+                out.print(f"     {message.role}: {message.content}", style="dim")
+            turns.append(_ask(out, graph, question, f"single-{question.id}"))
+        # The follow-ups again as conversations, whose thread remembers the earlier turns.
+        for follow_up in (question for question in questions if question.branch == "follow-up"):
+            out.print(f"\nA conversation in one thread ({follow_up.language}), remembered by the checkpointer:")
+            for question in follow_up.turns:
+                out.print(f"\n   {question.question}", style="bold")
+                turns.append(_ask(out, graph, question, f"conversation-{follow_up.id}"))
     wrong = [turn for turn in turns if turn.missing]
     calls = sum(turn.output.usage.calls for turn in turns)
     out.print(f"\n{len(turns) - len(wrong)} of {len(turns)} answers as expected, {calls} LLM calls.")
@@ -108,20 +118,6 @@ def demo(
         out.print(f"  {turn.question.question} Expected: {'; '.join(turn.missing)}.")
     if wrong:
         raise typer.Exit(1)
-
-
-def _asked(out: Console, graph: CompiledGraph, questions: list[DemoQuestion]) -> Iterator[Turn]:
-    """Ask all questions, then the follow-ups again as conversations, whose thread remembers the earlier turns."""
-    for number, question in enumerate(questions, start=1):
-        out.print(f"\n{number}. {question.question}  [{question.branch}]", style="bold")
-        for message in question.history:
-            out.print(f"     {message.role}: {message.content}", style="dim")
-        yield _ask(out, graph, question, f"single-{question.id}")
-    for follow_up in (question for question in questions if question.branch == "follow-up"):
-        out.print(f"\nA conversation in one thread ({follow_up.language}), remembered by the checkpointer:")
-        for question in follow_up.turns:
-            out.print(f"\n   {question.question}", style="bold")
-            yield _ask(out, graph, question, f"conversation-{follow_up.id}")
 
 
 def _ask(out: Console, graph: CompiledGraph, question: DemoQuestion, thread: str) -> Turn:

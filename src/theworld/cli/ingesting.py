@@ -79,12 +79,10 @@ class _Done(ProgressColumn):
         return Text(told, style="progress.download")
 
 
-@contextmanager
-def progress_bars(out: Console) -> Iterator[Progress]:
-    """Show progress while entered, on a terminal only."""
+def progress_bars(out: Console) -> Progress:
+    """Return what shows progress while entered, on a terminal only."""
     columns = (TextColumn("{task.description}"), BarColumn(), _Done(), TimeElapsedColumn())
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
-        yield progress
+    return Progress(*columns, console=out, transient=True, disable=not out.is_terminal)
 
 
 @contextmanager

@@ -75,13 +75,11 @@ def settings_for(store: Path | None) -> Settings:
     return Settings.load(store=store)
 
 
-@contextmanager
-def opened_store(store: Path | None, **options: Any) -> Iterator[KnowledgeStore]:
+def opened_store(store: Path | None, **options: Any) -> KnowledgeStore:
     """Open the store that is named, or the settings' own; `options` are those of `open_store`."""
     from theworld.stores.knowledge_store import open_store
 
-    with open_store(settings_for(store), **options) as opened:
-        yield opened
+    return open_store(settings_for(store), **options)
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.filesize import decimal
 from rich.text import Text
 
@@ -51,27 +50,23 @@ def info(
     if facts is None:
         out.print(f"No store at {settings.store} yet: make one with `theworld ingest PATH --store {settings.store}`.")
     else:
-        _show_store(out, facts)
+        size = sum(facts["bytes"].values()) / 1_000_000
+        out.print(f"Store {facts['path']}: {size:.1f} MB, sequence {facts['sequence']}, versions {facts['versions']}")
+        for tenant, counts in facts["tenants"].items():
+            languages = ", ".join(f"{number} {language}" for language, number in counts["languages"].items())
+            spaces = ", ".join(f"{name} ({number})" for name, number in counts["spaces"].items())
+            held = f"{counted(counts['documents'], 'document')}, {counted(counts['notes'], 'note')}"
+            out.print(f"  tenant {tenant}: {held} ({languages})")
+            out.print(f"    vectors: {spaces or 'none'}")
+        behind = {name: "unreachable" if lag is None else lag for name, lag in facts["lag"].items() if lag != 0}
+        if behind:
+            out.print(f"  out of date: {behind}. Run `theworld sync`.")
     table = plain_table(("Setting", "Value", "Origin"))
     for name, fact in chosen.items():
         value = "" if fact["value"] is None else str(fact["value"])
         table.add_row(name, value, f"{fact['origin']} {fact['where']}".strip())
     out.print()
     out.print(table, soft_wrap=False)
-
-
-def _show_store(out: Console, facts: dict[str, Any]) -> None:
-    size = sum(facts["bytes"].values()) / 1_000_000
-    out.print(f"Store {facts['path']}: {size:.1f} MB, sequence {facts['sequence']}, versions {facts['versions']}")
-    for tenant, counts in facts["tenants"].items():
-        languages = ", ".join(f"{number} {language}" for language, number in counts["languages"].items())
-        spaces = ", ".join(f"{name} ({number})" for name, number in counts["spaces"].items())
-        held = f"{counted(counts['documents'], 'document')}, {counted(counts['notes'], 'note')}"
-        out.print(f"  tenant {tenant}: {held} ({languages})")
-        out.print(f"    vectors: {spaces or 'none'}")
-    behind = {name: "unreachable" if lag is None else lag for name, lag in facts["lag"].items() if lag != 0}
-    if behind:
-        out.print(f"  out of date: {behind}. Run `theworld sync`.")
 
 
 OUT_OF_DATE = 4

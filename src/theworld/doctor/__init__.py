@@ -42,10 +42,16 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
     What cannot be looked at because something before it failed is left out.
     """
-    secrets = _secrets(settings)
+    secrets: set[str] = set()
+    for name in settings_origins(settings):
+        value = setting_value(settings, name)
+        if isinstance(value, SecretStr):
+            secret = value.get_secret_value()
+            in_address = urlsplit(secret).password if "://" in secret else None
+            secrets |= {secret} if in_address is None else {in_address, unquote(in_address)}
     for found in _all(settings):
         said, remedy = found.said, found.remedy
-        for secret in secrets:
+        for secret in sorted((one for one in secrets if len(one) >= _SHORTEST), key=len, reverse=True):
             said, remedy = said.replace(secret, STARS), remedy.replace(secret, STARS)
         yield replace(found, said=said, remedy=remedy)
 
@@ -74,15 +80,3 @@ def _store(settings: Settings) -> Iterator[Finding]:
         yield from findings_of("ontology", partial(check_ontology, ledger), remedy=SYNC)
         models = partial(check_embedders, ledger, settings)
         yield from findings_of("embedder", models, remedy="Check the settings under `embedding`.")
-
-
-def _secrets(settings: Settings) -> list[str]:
-    """Return every secret of the settings, the longest first."""
-    secrets: set[str] = set()
-    for name in settings_origins(settings):
-        value = setting_value(settings, name)
-        if isinstance(value, SecretStr):
-            secret = value.get_secret_value()
-            in_address = urlsplit(secret).password if "://" in secret else None
-            secrets |= {secret} if in_address is None else {in_address, unquote(in_address)}
-    return sorted((secret for secret in secrets if len(secret) >= _SHORTEST), key=len, reverse=True)

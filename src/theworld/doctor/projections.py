@@ -48,7 +48,22 @@ def check_ledger(database: Database, settings: Settings) -> Iterator[Finding]:
             yield Finding("clock", "warning", f"the ledger was written {ahead:.0f} s in the future", remedy)
         else:
             yield Finding("clock", "ok", "not before the last write")
-    yield from _tables(database)
+    with database.reading() as connection:
+        there = opening.has_tables(connection)
+    if not there:
+        remedy = "Make them: `theworld ledger migrate --create`, or ingest something."
+        yield Finding("schema", "failed", "there are no tables", remedy)
+        return
+    version, size = opening.read_version(database), database.bytes()
+    tables = {"version": version, "known": SCHEMA_VERSION, "bytes": size}
+    if version == SCHEMA_VERSION:
+        sequence = Ledger(database).sequence()
+        message = f"version {version}, sequence {sequence}, {size / 1e6:.1f} MB"
+        yield Finding("schema", "ok", message, facts={**tables, "sequence": sequence})
+    else:
+        older = opening.is_older(version)
+        remedy = opening.MIGRATE if older else "Use the version of TheWorld that wrote it."
+        yield Finding("schema", "failed", f"version {version}, this program knows {SCHEMA_VERSION}", remedy, tables)
 
 
 def _server(database: Database) -> Iterator[Finding]:
@@ -66,25 +81,6 @@ def _server(database: Database) -> Iterator[Finding]:
         yield Finding("ledger", "warning", f"{message}, a standby", remedy, facts)
     else:
         yield Finding("ledger", "ok", message, facts=facts)
-
-
-def _tables(database: Database) -> Iterator[Finding]:
-    with database.reading() as connection:
-        there = opening.has_tables(connection)
-    if not there:
-        remedy = "Make them: `theworld ledger migrate --create`, or ingest something."
-        yield Finding("schema", "failed", "there are no tables", remedy)
-        return
-    version, size = opening.read_version(database), database.bytes()
-    facts = {"version": version, "known": SCHEMA_VERSION, "bytes": size}
-    if version == SCHEMA_VERSION:
-        sequence = Ledger(database).sequence()
-        message = f"version {version}, sequence {sequence}, {size / 1e6:.1f} MB"
-        yield Finding("schema", "ok", message, facts={**facts, "sequence": sequence})
-    else:
-        older = opening.is_older(version)
-        remedy = opening.MIGRATE if older else "Use the version of TheWorld that wrote it."
-        yield Finding("schema", "failed", f"version {version}, this program knows {SCHEMA_VERSION}", remedy, facts)
 
 
 SYNC = "Bring it up to date: `theworld sync`."

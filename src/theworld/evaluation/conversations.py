@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -201,25 +201,26 @@ def measure_rewritings(rows: Iterable[Rewriting], step: Callable[[], None] | Non
     for row in rows:
         history = [Message("assistant" if place % 2 else "user", text) for place, text in enumerate(row.history)]
         found = resolver.resolve(row.current, history)
-        in_context = str(found.metadata.get("evidence")).startswith("context")
-        scores.append(dict(_compared(row, found.standalone_query or row.current, in_context=in_context)))
+        rewritten = found.standalone_query or row.current
+        before, after = token_f1(row.current, row.rewrite), token_f1(rewritten, row.rewrite)
+        left = _words(row.current) == _words(row.rewrite)
+        measures = {
+            "exact, as typed": float(left),
+            "exact, rewritten": float(_words(rewritten) == _words(row.rewrite)),
+            "F1, as typed": before,
+            "F1, rewritten": after,
+            "touched": float(rewritten != row.current),
+        }
+        if rewritten != row.current:
+            in_context = str(found.metadata.get("evidence")).startswith("context")
+            measures["made worse, context added" if in_context else "made worse, rewritten"] = float(after < before)
+            measures["made worse, all"] = float(after < before)
+        if left:
+            measures["untouched kept"] = float(rewritten == row.current)
+        scores.append(measures)
         if step:
             step()
     return _mean("all", scores)
-
-
-def _compared(row: Rewriting, rewritten: str, *, in_context: bool) -> Iterator[tuple[str, float]]:
-    before, after = token_f1(row.current, row.rewrite), token_f1(rewritten, row.rewrite)
-    yield "exact, as typed", float(_words(row.current) == _words(row.rewrite))
-    yield "exact, rewritten", float(_words(rewritten) == _words(row.rewrite))
-    yield "F1, as typed", before
-    yield "F1, rewritten", after
-    yield "touched", float(rewritten != row.current)
-    if rewritten != row.current:
-        yield "made worse, context added" if in_context else "made worse, rewritten", float(after < before)
-        yield "made worse, all", float(after < before)
-    if _words(row.current) == _words(row.rewrite):
-        yield "untouched kept", float(rewritten == row.current)
 
 
 def _words(text: str) -> list[str]:

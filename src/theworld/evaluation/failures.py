@@ -37,7 +37,6 @@ from theworld.packages import load_table
 from theworld.ranking.fusion import Fused
 from theworld.state import EVIDENCE_NOTES, AnswerKind, Candidate, Channel, Context, QueryInput, Update
 from theworld.stores.ledger.evaluations import Query
-from theworld.stores.records import StoredNote
 from theworld.text import Language
 
 if TYPE_CHECKING:
@@ -143,7 +142,15 @@ def _explained(query: Query, base: Seen, ask: Ask, corpus: Collection[str]) -> t
     if absent:
         return "not_in_corpus", "", f"{len(absent)} of {len(query.grades)} gold documents, such as {absent[0]!r}"
     if is_complete(query, base):
-        return _of_answer(query, base, ask)
+        at_fault: Culprit = "entity" if base.kind == "entity" else "answer"
+        alone = ask(Change(GOLD_ALONE, given=tuple(sorted(query.grades)) or _stating(query, base)))
+        if is_right(query, alone):
+            return at_fault, GOLD_ALONE, "other notes led it astray"
+        if gives_answer(base.passages, query.answers, short=False):
+            return at_fault, "the passages instead of the short answer", f"answered {base.answer!r}"
+        outcome = "it abstained" if base.kind == "none" else "the wrong part was read"
+        stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
+        return "answer", "", f"{outcome}, also with the gold documents alone{stated}"
     for culprit, change in _changes(query, base):
         seen = ask(change)
         complete = change.given is None and is_complete(query, seen, change.top_k or K)
@@ -153,19 +160,6 @@ def _explained(query: Query, base: Seen, ask: Ask, corpus: Collection[str]) -> t
             return culprit, change.name, deep
     missing = sorted(set(query.grades).difference(base.documents[:K]))
     return "unexplained", "", f"no change brings {', '.join(missing) or 'a gold answer'}"
-
-
-def _of_answer(query: Query, base: Seen, ask: Ask) -> tuple[Culprit, str, str]:
-    """Name what of the answering failed, the evidence being complete."""
-    culprit: Culprit = "entity" if base.kind == "entity" else "answer"
-    alone = ask(Change(GOLD_ALONE, given=tuple(sorted(query.grades)) or _stating(query, base)))
-    if is_right(query, alone):
-        return culprit, GOLD_ALONE, "other notes led it astray"
-    if gives_answer(base.passages, query.answers, short=False):
-        return culprit, "the passages instead of the short answer", f"answered {base.answer!r}"
-    outcome = "it abstained" if base.kind == "none" else "the wrong part was read"
-    stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
-    return "answer", "", f"{outcome}, also with the gold documents alone{stated}"
 
 
 def _changes(query: Query, base: Seen) -> Iterator[tuple[Culprit, Change]]:
@@ -241,7 +235,16 @@ def as_markdown(report: Mapping[str, Any], language: Language = "en") -> str:
         lines.append("")
         for example in cluster["examples"]:
             lines.append(f"- {_plain(example['question'])}")
-            lines += [f"  - {_plain(fact)}" for fact in _facts(example, language)]
+            facts = []
+            if example["gold"]:
+                facts.append(_say("gold", language, text=" / ".join(example["gold"])))
+            if example["answer"]:
+                facts.append(_say("answered", language, text=example["answer"][:300], kind=example["kind"]))
+            if example["fixed_by"]:
+                facts.append(_say("by", language, text=example["fixed_by"]))
+            if example["detail"]:
+                facts.append(example["detail"])
+            lines += [f"  - {_plain(fact)}" for fact in facts]
     return "\n".join(lines) + "\n"
 
 
@@ -258,17 +261,6 @@ def as_html(report: Mapping[str, Any], language: Language = "en") -> str:
     title = html.escape(_say("title", language, dataset=report["dataset"]))
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
     return f'<!doctype html><html lang="{language}"><head>{head}</head><body>{text}</body></html>\n'
-
-
-def _facts(example: Mapping[str, Any], language: Language) -> Iterator[str]:
-    if example["gold"]:
-        yield _say("gold", language, text=" / ".join(example["gold"]))
-    if example["answer"]:
-        yield _say("answered", language, text=example["answer"][:300], kind=example["kind"])
-    if example["fixed_by"]:
-        yield _say("by", language, text=example["fixed_by"])
-    if example["detail"]:
-        yield example["detail"]
 
 
 def _plain(text: str) -> str:
@@ -289,7 +281,6 @@ def _bars(title: str, counts: Mapping[str, int]) -> str:
 
 FOUND_BY = "fuse_candidates"
 """The node in whose name given notes enter the graph: what follows it is reranking and answering."""
-NOTES_AT_ONCE = 64
 KEYS = ["query", "question", "language", "route", "channel_results", "candidates", "evidence", "result"]
 
 
@@ -326,24 +317,15 @@ class Counterfactuals:
         graph = self._graph.copy(update={"checkpointer": allow_state_types(InMemorySaver())})
         config: RunnableConfig = {"configurable": {"thread_id": "given"}}
         graph.invoke(QueryInput(question=question), config, context=self._context, output_keys=KEYS)
-        notes = [note for document in documents for note in self._notes_of(document)]
+        store, tenant = self._resources.store, self._context.tenant
+        known = (store.document(document, tenant=tenant) for document in documents)
+        notes = store.notes([note.id for one in known if one is not None for note in one.parts], tenant=tenant)
         candidates = [
             to_candidate(note, Fused(note_id=note.id, score=1.0, channels={}), rank, 1.0, None)
             for rank, note in enumerate(notes, start=1)
         ]
         graph.update_state(config, as_found(candidates), as_node=FOUND_BY)
         return seen_of(graph.invoke(None, config, context=self._context, output_keys=KEYS))
-
-    def _notes_of(self, document: str) -> list[StoredNote]:
-        """Return a document's notes in order; their ids are its own with their ordinals."""
-        found: list[StoredNote] = []
-        while len(found) % NOTES_AT_ONCE == 0:
-            ids = [f"{document}#{len(found) + n}" for n in range(NOTES_AT_ONCE)]
-            more = self._resources.store.notes(ids, tenant=self._context.tenant)
-            if not more:
-                break
-            found += more
-        return found
 
 
 def as_found(candidates: Sequence[Candidate]) -> Update:

@@ -251,29 +251,24 @@ class ClockTime(NamedTuple):
 
 def clock_times(text: str) -> tuple[list[ClockTime], str]:
     """Return the times of day of a text, and the text without them."""
-    found = [(match, _time_of(match)) for match in _CLOCK.finditer(text)]
-    times = [time for _, time in found if time is not None]
-    rest = text
-    for match, time in reversed(found):
-        if time is not None:
-            rest = f"{rest[: match.start()]} {rest[match.end() :]}"
-    return times, rest
-
-
-def _time_of(match: re.Match[str]) -> ClockTime | None:
-    """Return the time that a match writes; None where there is no such time."""
-    written = match["hour"] or match["hour2"] or match["hour3"]
-    hour = read_numeral(written)
-    minute = 30 if match["half"] else read_numeral(match["minute"] or match["minute3"] or "0")
-    part = (match["period"] or match["period2"] or match["mark"] or match["mark2"] or "").casefold()
-    if hour is None or minute is None or hour > 24 or minute > 59:
-        return None
-    bare = not part and hour <= 12 and not written.startswith("0")
-    if part in _AFTERNOON and hour < 12:
-        hour += 12
-    elif part in _MORNING and hour == 12:
-        hour = 0
-    return ClockTime(hour % 24, minute, bool(part), bare)
+    times = []
+    rest, end = "", 0
+    for match in _CLOCK.finditer(text):
+        written = match["hour"] or match["hour2"] or match["hour3"]
+        hour = read_numeral(written)
+        minute = 30 if match["half"] else read_numeral(match["minute"] or match["minute3"] or "0")
+        part = (match["period"] or match["period2"] or match["mark"] or match["mark2"] or "").casefold()
+        if hour is None or minute is None or hour > 24 or minute > 59:
+            continue  # there is no such time
+        bare = not part and hour <= 12 and not written.startswith("0")
+        if part in _AFTERNOON and hour < 12:
+            hour += 12
+        elif part in _MORNING and hour == 12:
+            hour = 0
+        times.append(ClockTime(hour % 24, minute, bool(part), bare))
+        rest += f"{text[end : match.start()]} "
+        end = match.end()
+    return times, rest + text[end:]
 
 
 def _number_and_a_half(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -249,7 +249,7 @@ def _is_overdrawn(mention: Mention, match: TitleMatch, surface: str) -> bool:
     return mention.type == "place" and one_more and len(surface) > 2 and _CJK.match(surface) is not None
 
 
-def forget_names(mentions: Sequence[Mention], gone: frozenset[str]) -> tuple[Mention, ...]:
+def forget_names(mentions: Sequence[Mention], gone: Collection[str]) -> tuple[Mention, ...]:
     """Return mentions without the names (patterns) that no document goes by any more.
 
     What only the title made a mention is dropped; what the tagger typed stays, with the key of its own words.

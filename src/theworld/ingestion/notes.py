@@ -109,11 +109,11 @@ def iter_notes(
     else:  # the models for Chinese know English, not the reverse
         language = "zh" if cjk_share(_prose(text[start : start + SAMPLE], start, blocks)) >= MIXED_SHARE else "en"
 
+    first = _titled_section(blocks, title)
+
     def in_section(current: _Group, group: _Group) -> bool:
         alike = group.section == current.section and not group.heading and not group.lead
         return alike and _fits(text, current.start, group.end, limits)
-
-    first = _titled_section(blocks, title)
 
     def inside(current: _Group, group: _Group) -> bool:
         return group.section[: len(current.section)] == current.section
@@ -121,11 +121,8 @@ def iter_notes(
     def little(current: _Group, group: _Group) -> bool:
         limit, both = _limit(text[current.start : group.end], limits), group.end - current.start
         least = min(current.end - current.start, group.end - group.start)
-        return (
-            (inside(current, group) or _is_byline(text, current, blocks))
-            and least < limit // LEAST
-            and both <= limit + LONGEST_HEADING
-        )
+        together = inside(current, group) or _is_byline(text, current, blocks)
+        return together and least < limit // LEAST and both <= limit + LONGEST_HEADING
 
     def small(current: _Group, group: _Group) -> bool:
         beside = current.heading and (not first or group.section[:1] == current.section[:1])
@@ -256,8 +253,16 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
     """Yield pieces of a block, of similar size and within the limit where its parts allow, cut between parts."""
     lead = len(_lead(text, block, block.end))
     room = max(limit - lead, limit // 2)
+    together, last = list[tuple[int, int]](), block.start
+    for left, right in _parts(text, block, room):
+        # A term or an announcement goes with what follows it, where both fit.
+        if together and right - together[-1][0] <= room and announces(text[last : together[-1][1]]):
+            together[-1] = (together[-1][0], right)
+        else:
+            together.append((left, right))
+        last = left
     begin = end = block.start
-    for left, right in _with_announced(text, _parts(text, block, room), room):
+    for left, right in together:
         rest = block.end - begin
         target = rest / -(-rest // room)  # of what is left, so that the last piece is no mere remainder
         nearer = (end - begin) + (right - begin) > 2 * target
@@ -268,50 +273,36 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
     yield _trimmed(text, begin, max(end, begin), block.kind)
 
 
-def _with_announced(text: str, parts: Iterable[tuple[int, int]], room: int) -> Iterator[tuple[int, int]]:
-    """Yield parts in order, a term or an announcement together with what follows it, where both fit."""
-    begin = last = end = -1
-    for left, right in parts:
-        if begin < 0 or right - begin > room or not announces(text[last:end]):
-            if begin >= 0:
-                yield begin, end
-            begin = left
-        last, end = left, right
-    if begin >= 0:
-        yield begin, end
-
-
 def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a block in order; one above the limit by lines, or by sentences where it is prose."""
-    end = block.start
-    for part in [*block.parts, (block.end, block.end)]:
-        if part[0] > end and text[end : part[0]].strip():
-            yield from _smaller(text, (end, part[0]), room, block.kind)
-        yield from _smaller(text, part, room, block.kind)
-        end = part[1]
+    """Yield the parts of a block in order, and what lies between them.
 
-
-def _smaller(text: str, part: tuple[int, int], room: int, kind: NoteKind) -> Iterator[tuple[int, int]]:
-    start, end = part
-    if end - start <= room:
+    One above the limit is divided by lines, or by sentences where it is prose, one of these evenly.
+    """
+    parts, done = list[tuple[int, int]](), block.start
+    for start, end in [*block.parts, (block.end, block.end)]:
+        if text[done:start].strip():
+            parts.append((done, start))
         if end > start:
-            yield part
-        return
-    longest = room
-    if kind in {"code", "table", "list"}:
-        spans = _lines(text, start, end, room)
-        longest = PASSAGE_FACTOR * room if kind == "table" else room
-    else:
-        spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
-    for begin, right in spans:
-        left = begin
-        while (rest := right - left) > longest:  # a line or sentence above the limit, cut evenly
-            size = -(-rest // -(-rest // room))
-            cut = last_break(text, left + size // 2, left + size)
-            yield left, cut
-            left = _trimmed(text, cut, right)[0]
-        if text[left:right].strip():
-            yield left, right
+            parts.append((start, end))
+        done = end
+    longest = PASSAGE_FACTOR * room if block.kind == "table" else room
+    for start, end in parts:
+        if end - start <= room:
+            yield start, end
+            continue
+        if block.kind in {"code", "table", "list"}:
+            spans = _lines(text, start, end, room)
+        else:
+            spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
+        for begin, right in spans:
+            left = begin
+            while (rest := right - left) > longest:
+                size = -(-rest // -(-rest // room))
+                cut = last_break(text, left + size // 2, left + size)
+                yield left, cut
+                left = _trimmed(text, cut, right)[0]
+            if text[left:right].strip():
+                yield left, right
 
 
 def _lines(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:

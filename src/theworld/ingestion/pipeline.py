@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -29,7 +28,7 @@ from theworld.ingestion.report import (
 from theworld.ingestion.sources import Sources, as_path, find_sources, root_of
 from theworld.settings import Settings
 from theworld.state import Mention
-from theworld.stores.records import DocumentRecord, NoteRecord, StoredNote
+from theworld.stores.records import DocumentRecord, NoteRecord
 
 if TYPE_CHECKING:
     from theworld.ingestion.ray_engine import RayEngine
@@ -39,76 +38,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 WRITE_NOTES = 500
 """Notes whose mentions are read and written at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class NameChange:
-    """The names of the documents as they will be, and how they differ from those in the store."""
-
-    index: NameIndex
-    """Finds all names there will be."""
-    added: frozenset[Name]
-    """Names that no document goes by yet."""
-    gone: frozenset[str]
-    """Patterns that no document goes by any more."""
-
-
-def name_change(
-    store: KnowledgeStore, tenant: str, planned: Collection[PlannedDocument], removed: Collection[str]
-) -> NameChange:
-    """Return what writing some documents and removing others does to the names."""
-    rows = store.titles(tenant)
-    replaced = {document.id for document in planned} | set(removed)
-    coming = [(document.id, document.document.title, document.aliases) for document in planned]
-    before, after = names_of(rows), names_of([*(row for row in rows if row[0] not in replaced), *coming])
-    gone = frozenset(name.pattern for name in before) - frozenset(name.pattern for name in after)
-    return NameChange(NameIndex(after), after - before, gone)
-
-
-def relink(
-    store: KnowledgeStore, tenant: str, change: NameChange, leave: Collection[str], progress: IngestProgress
-) -> int:
-    """Bring the mentions of stored notes up to date, except those of the documents to `leave`; return how many changed.
-
-    Safe to repeat: run before new documents are written, so that a run cut short does it again.
-    """
-    if not change.added and not change.gone:
-        return 0
-    progress.start("link", 0)
-    added, changed = NameIndex(change.added), 0
-
-    def linked_anew() -> Iterator[tuple[str, tuple[Mention, ...]]]:
-        for note in _concerned(store, tenant, change, leave, progress):
-            mentions = forget_names(note.mentions, change.gone)
-            if added.find(note.text, mentions):
-                mentions = join_mentions(note.text, mentions, change.index.find(note.text, mentions))
-            if mentions != note.mentions:
-                yield note.id, mentions
-
-    for some in _batched(linked_anew()):
-        store.set_mentions(tenant, dict(some))
-        changed += len(some)
-    return changed
-
-
-def _concerned(
-    store: KnowledgeStore, tenant: str, change: NameChange, leave: Collection[str], progress: IngestProgress
-) -> Iterator[StoredNote]:
-    """Yield the notes that hold the letters of a name that comes or goes, with their mentions.
-
-    One document more in a large store changes few notes, and reading mentions is most of what reading a note takes.
-    """
-    names = NameIndex([*change.added, *(Name(pattern, pattern, "") for pattern in change.gone)])
-
-    def ids() -> Iterator[str]:
-        for note in store.iter_notes(tenant, mentions=False):
-            if note.document_id not in leave:
-                progress.advance("link", 1)
-                if names.may_occur(note.text):
-                    yield note.id
-
-    for some in _batched(ids()):
-        yield from store.notes(some, tenant=tenant)
 
 
 def _batched(things: Iterator[T]) -> Iterator[list[T]]:
@@ -229,19 +158,71 @@ class _Run:
             self._store.check_embedders({one: self._models.embedders[one].name for one in languages})
         with self.watch("link"):
             with self._interruption.at_once():
-                change = name_change(self._store, self._tenant, changed, gone)
+                rows = self._store.titles(self._tenant)
+                replaced = {document.id for document in changed}.union(gone)
+                coming = [(document.id, document.document.title, document.aliases) for document in changed]
+                before, after = names_of(rows), names_of([*(row for row in rows if row[0] not in replaced), *coming])
+                no_more = {name.pattern for name in before} - {name.pattern for name in after}
+                index = NameIndex(after)
             # What is linked when Ctrl-C comes is written, the rest found again.
             self._interruption.between_steps = True
-            leave = {document.id for document in changed}.union(gone)
-            self._linked = relink(self._store, self._tenant, change, leave, self._interruption)
+            self._linked = self._relink(index, after - before, no_more, replaced)
         if gone:
             with self.watch("write"):
                 self._pruned = self._store.delete(gone, tenant=self._tenant)
         if not self._interruption.asked:
-            self._make(change.index)
+            self._make(index)
         self._interruption.between_steps = False
+        indexed: int | None = None
+
+        def index_progress(applied: int, total: int) -> None:
+            nonlocal indexed
+            if indexed is None:
+                self._interruption.start("index", total)
+            self._interruption.advance("index", applied - (indexed or 0))
+            indexed = applied
+
         with self.watch("write"):
-            self._store.catch_up(_index_progress(self._interruption))
+            self._store.catch_up(index_progress)
+
+    def _relink(
+        self, index: NameIndex, added: Collection[Name], no_more: Collection[str], replaced: Collection[str]
+    ) -> int:
+        """Bring the mentions of stored notes up to date, but for `replaced` documents; return how many changed.
+
+        `added` are the names that no document went by, `no_more` the patterns that none goes by from now on. Safe to
+        repeat: run before new documents are written, so that a run cut short does it again.
+        """
+        if not added and not no_more:
+            return 0
+        store, tenant = self._store, self._tenant
+        self._interruption.start("link", 0)
+        coming, changed = NameIndex(added), 0
+        coming_or_going = NameIndex([*added, *(Name(pattern, pattern, "") for pattern in no_more)])
+
+        def concerned() -> Iterator[str]:
+            """Yield the ids of notes that hold the letters of such a name.
+
+            One document more in a large store changes few notes, and mentions are most of what reading a note takes.
+            """
+            for note in store.iter_notes(tenant, mentions=False):
+                if note.document_id not in replaced:
+                    self._interruption.advance("link", 1)
+                    if coming_or_going.may_occur(note.text):
+                        yield note.id
+
+        def linked_anew() -> Iterator[tuple[str, tuple[Mention, ...]]]:
+            for note in (note for ids in _batched(concerned()) for note in store.notes(ids, tenant=tenant)):
+                mentions = forget_names(note.mentions, no_more)
+                if coming.find(note.text, mentions):
+                    mentions = join_mentions(note.text, mentions, index.find(note.text, mentions))
+                if mentions != note.mentions:
+                    yield note.id, mentions
+
+        for some in _batched(linked_anew()):
+            store.set_mentions(tenant, dict(some))
+            changed += len(some)
+        return changed
 
     def _make(self, index: NameIndex) -> None:
         """Make and write the changed documents, batch by batch."""
@@ -316,17 +297,3 @@ class _Run:
             processes=self.engine.processes,
             interrupted=interrupted,
         )
-
-
-def _index_progress(progress: IngestProgress) -> Callable[[int, int], None]:
-    """Return what hands the store's progress, (applied, in all), on as steps."""
-    before: int | None = None
-
-    def told(applied: int, total: int) -> None:
-        nonlocal before
-        if before is None:
-            progress.start("index", total)
-        progress.advance("index", applied - (before or 0))
-        before = applied
-
-    return told

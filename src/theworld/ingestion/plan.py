@@ -96,19 +96,30 @@ class Plan:
         for failure in sources.failed:
             self._fail(failure)
         self._complete |= sources.included
-        sizes = [file.size for file in sources.files]
-        progress.start("read", sum(sizes))
-        for file, size, found in zip(sources.files, sizes, readings, strict=True):
-            failures, meter = len(self.failed), _Meter(progress, size)
+        progress.start("read", sum(file.size for file in sources.files))
+        left = 0
+
+        def reached(notes: Iterable[NoteSpan]) -> Iterator[NoteSpan]:
+            """Yield notes, telling how many more bytes of their file have been read with them."""
+            nonlocal left
+            for note in notes:
+                if steps := min(len(note.text.encode("utf-8", "surrogatepass")), left):
+                    left -= steps
+                    progress.advance("read", steps)
+                yield note
+
+        for file, found in zip(sources.files, readings, strict=True):
+            failures, left = len(self.failed), file.size
             for one in found:
                 if isinstance(one, FailedSource):
                     self._fail(one)
                 else:
                     document, notes = one
-                    self.add(document, meter.along(notes), document.id or file.id, str(file.path))
+                    self.add(document, reached(notes), document.id or file.id, str(file.path))
             if len(self.failed) == failures:
                 self._complete.add(str(file.path))
-            meter.advance(size)
+            if left:
+                progress.advance("read", left)
 
     def add(self, document: SourceDocument, notes: Iterable[NoteSpan], identity: str, source: str) -> None:
         """Take in one document with its notes."""
@@ -158,23 +169,3 @@ def _is_there(source: str) -> bool:
         return as_path(source).exists() if is_url(source) else bool(os.lstat(source))
     except OSError as error:
         return not isinstance(error, FileNotFoundError | NotADirectoryError)
-
-
-class _Meter:
-    """Tells how far the reading of a file has come, in bytes, by the places in its text that notes have reached."""
-
-    def __init__(self, progress: IngestProgress, size: int) -> None:
-        self._progress, self._left = progress, size
-
-    def along(self, notes: Iterable[NoteSpan]) -> Iterator[NoteSpan]:
-        """Yield notes, telling that they are reached."""
-        for note in notes:
-            self.advance(len(note.text.encode("utf-8", "surrogatepass")))
-            yield note
-
-    def advance(self, steps: int) -> None:
-        """Tell that so many bytes more, or all that are left, have been read."""
-        steps = min(steps, self._left)
-        self._left -= steps
-        if steps:
-            self._progress.advance("read", steps)

@@ -109,13 +109,6 @@ class Sources:
             if not one.name.startswith(".") and self._is_readable(one):
                 self.walk(one, root)
 
-    def leave_included(self, root: Path) -> None:
-        """Leave out the files below a folder that RST files there include."""
-        parts = included([file.path for file in self.files if file.walked and file.path.is_relative_to(root)], root)
-        self.included |= set(map(str, parts))
-        self.skipped.update(f"{path.suffix.lower()} (included)" for path in parts)
-        self.files = [file for file in self.files if file.path not in parts]
-
     def _is_readable(self, entry: Path) -> bool:
         """Return whether a file holds text or a folder may; take in why not."""
         if not entry.name.isprintable():  # surrogates, which stand for bytes that are no text, are not either
@@ -191,8 +184,12 @@ def find_sources(paths: Sequence[Path]) -> Sources:
     found = Sources()
     for root in roots:
         found.walk(root, root)
-        if not is_url(root):
-            found.leave_included(root)
+        if not is_url(root):  # what RST files below a folder include is a part of them
+            below = [file.path for file in found.files if file.walked and file.path.is_relative_to(root)]
+            parts = included(below, root)
+            found.included |= set(map(str, parts))
+            found.skipped.update(f"{path.suffix.lower()} (included)" for path in parts)
+            found.files = [file for file in found.files if file.path not in parts]
     return found
 
 

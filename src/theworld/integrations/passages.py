@@ -83,20 +83,19 @@ class PassageSearch(AbstractContextManager["PassageSearch"]):
 
     def _opened(self) -> CompiledGraph:
         with self._opening:
-            if self._graph is None:
-                source = self._source
-                self._graph = self._open(Path(source)) if isinstance(source, str | Path) else source
-            return self._graph
+            if self._graph is not None:
+                return self._graph
+            graph = self._source
+            if isinstance(graph, str | Path):
+                from theworld.graph import build_graph, open_resources
+                from theworld.graph.resources import warm_up
+                from theworld.settings import Settings
 
-    def _open(self, store: Path) -> CompiledGraph:
-        from theworld.graph import build_graph, open_resources
-        from theworld.graph.resources import warm_up
-        from theworld.settings import Settings
-
-        resources = self._stack.enter_context(open_resources(Settings.load(store=store)))
-        graph = build_graph(resources)
-        warm_up(graph, resources)  # else the first question would pay for loading, and lose its reranking to it
-        return graph
+                resources = self._stack.enter_context(open_resources(Settings.load(store=Path(graph))))
+                graph = build_graph(resources)
+                warm_up(graph, resources)  # else the first question would pay for loading, and lose its reranking to it
+            self._graph = graph
+            return graph
 
     def close(self) -> None:
         """Close the store, where it was opened here."""

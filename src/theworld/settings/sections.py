@@ -28,25 +28,21 @@ class Section(BaseModel):
         found = dict(given)
         for name in [name for name, field in cls.model_fields.items() if is_secret(field)]:
             file = found.pop(f"{name}_file", None)
-            if file is not None and found.get(name) is not None:
+            if file is None:
+                continue
+            if found.get(name) is not None:
                 raise ValueError(f"{name} and {name}_file contradict each other; remove one")
-            if file is not None:
-                found[name] = _content(f"{name}_file", file)
+            try:
+                found[name] = Path(file).expanduser().read_text(encoding="utf-8").strip()
+            except (OSError, TypeError, ValueError) as error:
+                remedy = "check that it exists, is text, and that this user may read it"
+                raise ValueError(f"{name}_file cannot be read ({error}); {remedy}") from error
         return found
 
 
 def is_secret(field: FieldInfo) -> bool:
     """Return whether a field holds a secret, which is never shown and may lie in a file."""
     return SecretStr in (field.annotation, *get_args(field.annotation))
-
-
-def _content(name: str, file: Any) -> str:
-    try:
-        return Path(file).expanduser().read_text(encoding="utf-8").strip()
-    except (OSError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name} cannot be read ({error}); check that it exists, is text, and that this user may read it"
-        ) from error
 
 
 class EmbeddingSettings(Section):
@@ -146,21 +142,18 @@ class RerankSettings(Section):
         if self.kind == "cross-encoder" and not (engine in {"onnx", "fastembed"} and named):
             raise ValueError("kind cross-encoder needs rerank.model: onnx:DIR or fastembed:NAME")
         if self.kind == "remote":
-            self._check_server()
+            scheme, _, rest = (self.base_url or "").partition("://")
+            if scheme not in {"http", "https"} or not rest:
+                raise ValueError("kind remote needs rerank.base_url, such as http://localhost:8080")
+            if "@" in rest.partition("/")[0]:
+                raise ValueError("rerank.base_url must hold no password; put a key into rerank.api_key")
+            if self.protocol != "tei" and not self.model:
+                raise ValueError("kind remote needs rerank.model, the name the server knows the model by")
         unused = [name for name in _USED_BY if getattr(self, name) is not None and self.kind not in _USED_BY[name]]
         if unused:
             only = " or ".join(_USED_BY[unused[0]])
             raise ValueError(f"rerank.{unused[0]} is for kind {only}, but kind is {self.kind}; remove one or the other")
         return self
-
-    def _check_server(self) -> None:
-        scheme, _, rest = (self.base_url or "").partition("://")
-        if scheme not in {"http", "https"} or not rest:
-            raise ValueError("kind remote needs rerank.base_url, such as http://localhost:8080")
-        if "@" in rest.partition("/")[0]:
-            raise ValueError("rerank.base_url must hold no password; put a key into rerank.api_key")
-        if self.protocol != "tei" and not self.model:
-            raise ValueError("kind remote needs rerank.model, the name the server knows the model by")
 
 
 _USED_BY = {"model": ("cross-encoder", "remote"), "base_url": ("remote",), "api_key": ("remote",)}

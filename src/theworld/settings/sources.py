@@ -78,7 +78,6 @@ def read_settings(cls: type[S], arguments: Mapping[str, Any]) -> tuple[S, dict[s
         for name, value in arguments.items()
         if value is not None
     }
-    _refuse_unknown_variables(cls)
     layers = _layers(cls, given)
     try:
         settings = cls(**given)
@@ -86,8 +85,14 @@ def read_settings(cls: type[S], arguments: Mapping[str, Any]) -> tuple[S, dict[s
         first, *further = [_explain(cls, problem, layers) for problem in error.errors()]
         rest = "".join(f" Also {problem.where}: {problem.what} {problem.remedy}" for problem in further)
         raise SettingsError(first.what, where=first.where, remedy=first.remedy + rest) from error
-    except ValueError as error:
-        raise _unparsable(cls, error) from error
+    except ValueError as error:  # a section of a variable that is no JSON object
+        sections = [name for name, field in cls.model_fields.items() if section_of(field) and f'"{name}"' in str(error)]
+        name = variable(cls.model_config.get("env_prefix") or "", sections[0]) if sections else "environment"
+        raise SettingsError(
+            "must be a JSON object, or be given name by name.",
+            where=name,
+            remedy=f"Write for example {name}__NAME=value, or see `theworld info` for the names.",
+        ) from error
     origins: dict[str, Origin] = {}
     for name, _ in leaves(cls):
         names = (name, f"{name}_file")  # a secret may lie in a file
@@ -138,8 +143,19 @@ def _names(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def _layers(cls: type[BaseSettings], arguments: Mapping[str, Any]) -> Layers:
-    prefix, dotenv_path, file_path = _places(cls)
+    """Return what each source sets.
+
+    Variables with the prefix whose first part is no setting are refused; pydantic refuses those further in.
+    """
+    config = cls.model_config
+    prefix, dotenv_path = config.get("env_prefix") or "", str(config.get("env_file") or "")
+    file_path = str(config.get("toml_file") or "")
     dotenv = _dotenv(dotenv_path)
+    every = [variable(prefix, leaf) for leaf, _ in leaves(cls)]
+    for values, place in ((os.environ, ""), (dotenv, f"{dotenv_path}: ")):
+        for setting, name in _variables(values, prefix):
+            if setting.partition(".")[0] not in cls.model_fields:
+                raise SettingsError("is no setting of this program.", where=place + name, remedy=_nearest(name, every))
     return (
         dict.fromkeys(_names(arguments), ARGUMENT),
         {setting: Origin("environment", name) for setting, name in _variables(os.environ, prefix)},
@@ -151,12 +167,6 @@ def _layers(cls: type[BaseSettings], arguments: Mapping[str, Any]) -> Layers:
             if os.environ.get(name) or dotenv.get(name)
         },
     )
-
-
-def _places(cls: type[BaseSettings]) -> tuple[str, str, str]:
-    """Return the prefix of variables, the .env file and the TOML file."""
-    config = cls.model_config
-    return config.get("env_prefix") or "", str(config.get("env_file") or ""), str(config.get("toml_file") or "")
 
 
 def _variables(values: Mapping[str, str], prefix: str) -> Iterator[tuple[str, str]]:
@@ -192,16 +202,6 @@ def _toml(path: str) -> dict[str, Any]:
         ) from error
 
 
-def _refuse_unknown_variables(cls: type[BaseSettings]) -> None:
-    """Refuse THEWORLD_* variables whose first part is no setting; pydantic refuses those further in."""
-    prefix, dotenv_path, _ = _places(cls)
-    every = [variable(prefix, leaf) for leaf, _ in leaves(cls)]
-    for values, place in ((os.environ, ""), (_dotenv(dotenv_path), f"{dotenv_path}: ")):
-        for setting, name in _variables(values, prefix):
-            if setting.partition(".")[0] not in cls.model_fields:
-                raise SettingsError("is no setting of this program.", where=place + name, remedy=_nearest(name, every))
-
-
 def _nearest(name: str, every: list[str]) -> str:
     close = difflib.get_close_matches(name, every, n=1, cutoff=0.75)
     return f"Did you mean {close[0]}?" if close else "`theworld info` lists all settings."
@@ -225,16 +225,6 @@ def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> 
         return SettingsError(f"{setting} is wrong: {reason}.", where=where)
     shown = "(hidden)" if is_secret(field) else repr(problem["input"])
     return SettingsError(f"{setting} is {shown}.", where=where, remedy=f"Allowed: {allowed(field)}.")
-
-
-def _unparsable(cls: type[BaseSettings], error: Exception) -> SettingsError:
-    sections = [name for name, field in cls.model_fields.items() if section_of(field) and f'"{name}"' in str(error)]
-    name = variable(_places(cls)[0], sections[0]) if sections else "environment"
-    return SettingsError(
-        "must be a JSON object, or be given name by name.",
-        where=name,
-        remedy=f"Write for example {name}__NAME=value, or see `theworld info` for the names.",
-    )
 
 
 _ENGINES = ("ledger", "sparse", "dense", "graph")

@@ -104,19 +104,18 @@ class FakeTagger:
 
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""
-        return [self._tag(text) for text in texts]
-
-    def _tag(self, text: str) -> list[Mention]:
-        found: list[Mention] = []
-        taken: set[int] = set()
-        for name, kind in self._names.items():
-            for start in [one.start() for one in re.finditer(f"(?={re.escape(name)})", text)]:
-                if taken.isdisjoint(range(start, start + len(name))):
-                    taken.update(range(start, start + len(name)))
-                    found.append(
-                        Mention(surface=name, type=kind, start=start, end=start + len(name), key=entity_key(name))
-                    )
-        return sorted(found, key=lambda mention: mention.start)
+        tagged = []
+        for text in texts:
+            found: list[Mention] = []
+            taken: set[int] = set()
+            for name, kind in self._names.items():
+                for start in [one.start() for one in re.finditer(f"(?={re.escape(name)})", text)]:
+                    end = start + len(name)
+                    if taken.isdisjoint(range(start, end)):
+                        taken.update(range(start, end))
+                        found.append(Mention(surface=name, type=kind, start=start, end=end, key=entity_key(name)))
+            tagged.append(sorted(found, key=lambda mention: mention.start))
+        return tagged
 
 
 def _hash(word: str) -> int:

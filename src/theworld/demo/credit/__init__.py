@@ -56,7 +56,16 @@ def write_sample(folder: Path, *, last_day: date | None = None) -> dict[str, Pat
 
 
 def _samples(facts: Mapping[str, Any]) -> Iterator[EntitySample]:
-    between = _facts_between(facts)
+    shares = facts["shareholding"]
+    stated = [  # what companies have to do with each other
+        *((holder, "controls" if share > 50 else "holds_shares", held) for holder, held, share, _ in shares),
+        *((guarantor, "guarantees", guaranteed) for _, guarantor, guaranteed, *_ in facts["guarantee"]),
+        *((supplier, "supplies", buyer) for _, supplier, buyer, *_ in facts["contract"]),
+        *((payer, "transacts_with", payee) for payer, payee, *_ in facts["transfer"]),
+    ]
+    between: dict[str, dict[str, list[str]]] = {}
+    for source, relation, target in dict.fromkeys(stated):
+        between.setdefault(source, {}).setdefault(relation, []).append(f"company_{target}")
     also = {company: (zh, en) for company, zh, en in facts["also_called"]}
     for table in _LISTS:
         class_id = _CLASSES[table]
@@ -69,8 +78,7 @@ def _samples(facts: Mapping[str, Any]) -> Iterator[EntitySample]:
                     related[relation] = (f"{_CLASSES[targets]}_{row[column]}",)
             if table == "company":
                 more = also.get(row[0], ())
-                own = between.get(row[0], {})
-                related |= {name: tuple(f"company_{target}" for target in some) for name, some in own.items()}
+                related |= {name: tuple(some) for name, some in between.get(row[0], {}).items()}
                 values = {"registered_capital": row[6], "founded_on": str(row[7]), "status": row[8]}
             labels = Labels(zh=(row[1], *more[:1]), en=(row[2], *more[1:]))
             id_ = f"{class_id}_{row[0]}"
@@ -79,21 +87,6 @@ def _samples(facts: Mapping[str, Any]) -> Iterator[EntitySample]:
         parties = {"contract_supplier": (f"company_{supplier}",), "contract_buyer": (f"company_{buyer}",)}
         labels = Labels(zh=zh, en=en)
         yield EntitySample(id=f"contract_{key}", of="contract", key=key, labels=labels, facts=parties)
-
-
-def _facts_between(facts: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
-    """Return what companies have to do with each other: company -> relation -> companies."""
-    shares = facts["shareholding"]
-    stated = [
-        *((holder, "controls" if share > 50 else "holds_shares", held) for holder, held, share, _ in shares),
-        *((guarantor, "guarantees", guaranteed) for _, guarantor, guaranteed, *_ in facts["guarantee"]),
-        *((supplier, "supplies", buyer) for _, supplier, buyer, *_ in facts["contract"]),
-        *((payer, "transacts_with", payee) for payer, payee, *_ in facts["transfer"]),
-    ]
-    found: dict[str, dict[str, list[str]]] = {}
-    for source, relation, target in dict.fromkeys(stated):
-        found.setdefault(source, {}).setdefault(relation, []).append(target)
-    return found
 
 
 class CreditQuestion(BaseModel):

@@ -97,7 +97,15 @@ def tenant_rows(tenant: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str
     bank_of = {branch: bank for branch, _, _, bank, _ in facts["branch"]}
     given = {name: [tuple(row) for row in tenant.get(name, ())] for name in TABLES}
     lines = [(*row[:2], bank_of[row[2]], *row[2:]) for row in given["credit_line"]]
-    changes, limits = _changes(given["credit_change"], lines)
+    # The changes with company, bank and the limit afterwards; at last, the limits at the end of the year.
+    line_of = {row[0]: row for row in lines}
+    limits: dict[str, float] = {row[0]: row[5] for row in lines}
+    changes = []
+    by_day = sorted(given["credit_change"], key=lambda row: row[1])
+    for i, (line, day, kind, amount, reason) in enumerate(by_day, start=1):
+        limits[line] += amount
+        company, bank = line_of[line][1:3]
+        changes.append((f"CC-{i:03}-{line}", line, company, bank, day, kind, amount, limits[line], reason))
     # One account per company and branch that lends to it.
     branches: dict[str, list[str]] = {row[0]: [] for row in given["company"]}
     for row in lines:
@@ -120,18 +128,6 @@ def tenant_rows(tenant: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str
         "affiliation": sorted(_affiliations(given, shares)),
         "rating": [(f"T-{i:02}", *row) for i, row in enumerate(given["rating"], start=1)],
     }
-
-
-def _changes(rows: Sequence[Row], lines: Sequence[Row]) -> tuple[list[Row], dict[str, float]]:
-    """Return the changes with company, bank and the limit afterwards, and the limits at the end of the year."""
-    limits: dict[str, float] = {row[0]: row[5] for row in lines}
-    line_of = {row[0]: row for row in lines}
-    found = []
-    for i, (line, day, kind, amount, reason) in enumerate(sorted(rows, key=lambda row: row[1]), start=1):
-        limits[line] += amount
-        company, bank = line_of[line][1:3]
-        found.append((f"CC-{i:03}-{line}", line, company, bank, day, kind, amount, limits[line], reason))
-    return found, limits
 
 
 def _transactions(tenant: Mapping[str, Any], accounts: Sequence[Row], facts: Mapping[str, Any]) -> Iterator[Row]:

@@ -226,15 +226,13 @@ def _workbook(data: bytes, path: Path) -> tuple[str, str]:
     for sheet in book.worksheets:
         sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
         every = ([words(value) for value in row] for row in sheet.iter_rows(values_only=True))
-        if rows := [row for row in every if any(row)]:
-            text += f"## {sheet.title}\n\n{_sheet(rows)}\n\n"
+        columns = [column for column in zip_longest(*filter(any, every), fillvalue="") if any(column)]
+        if not columns:
+            continue
+        rows = list(zip(*columns, strict=True))
+        # Lines of one cell above the table are its title and notes.
+        first = next((i for i, row in enumerate(rows) if len(columns) == 1 or sum(map(bool, row)) > 1), len(rows))
+        table = markdown_table([[(cell, 1, 1) for cell in row] for row in rows[first:]])
+        parts = [f"## {sheet.title}", *(" ".join(row).strip() for row in rows[:first]), table]
+        text += "\n\n".join(filter(None, parts)) + "\n\n"
     return book.properties.title or title_from_name(path), text
-
-
-def _sheet(rows: list[list[str]]) -> str:
-    """Return rows as a table; lines of one cell above it are its title and notes."""
-    columns = [column for column in zip_longest(*rows, fillvalue="") if any(column)]
-    filled = list(zip(*columns, strict=True))
-    above = next((i for i, row in enumerate(filled) if len(columns) == 1 or sum(map(bool, row)) > 1), len(filled))
-    table = markdown_table([[(cell, 1, 1) for cell in row] for row in filled[above:]])
-    return "\n\n".join(part for part in [*(" ".join(row).strip() for row in filled[:above]), table] if part)

@@ -162,7 +162,20 @@ class _Found(NamedTuple):
 
 def markdown_blocks(text: str, start: int = 0, title: str = "") -> tuple[Block, ...]:
     """Return the blocks of text[start:], in order; a heading that is the document's title is no section of its own."""
-    return tuple(_with_sections(text, list(_continued(text, _outermost(text, start))), title))
+    above: list[tuple[int, str]] = []
+    blocks: list[Block] = []
+    for block, level, words, _, _ in _continued(text, _outermost(text, start)):
+        if level:
+            while above and above[-1][0] >= level:
+                above.pop()
+            above.append((level, words))
+        section = tuple(words for place, (_, words) in enumerate(above) if words and (place or words != title))
+        lead = block.lead
+        if blocks and block.kind not in {"heading", "paragraph"} and introduces(text, blocks[-1], block):
+            led = (blocks[-1].start, lead[1] if lead else blocks[-1].end)
+            lead = led if block.kind != "table" or led[1] - led[0] <= LONGEST_LEAD else lead
+        blocks.append(block._replace(section=section, lead=lead))
+    return tuple(blocks)
 
 
 def plain_heading(words: str) -> str:
@@ -280,21 +293,3 @@ def _joined(held: Sequence[_Found], one: _Found) -> _Found:
         parts = (*parts, *one.block.parts)
     block = first._replace(end=one.block.end, parts=parts)
     return held[0]._replace(block=block, items=held[0].items + (one.items if goes_on else 0))
-
-
-def _with_sections(text: str, found: Sequence[_Found], title: str) -> Iterator[Block]:
-    """Yield the blocks with the headings they stand under, and with the sentence that introduces them."""
-    above: list[tuple[int, str]] = []
-    before: Block | None = None
-    for block, level, words, _, _ in found:
-        if level:
-            while above and above[-1][0] >= level:
-                above.pop()
-            above.append((level, words))
-        section = tuple(words for place, (_, words) in enumerate(above) if words and (place or words != title))
-        lead = block.lead
-        if before is not None and block.kind not in {"heading", "paragraph"} and introduces(text, before, block):
-            led = (before.start, lead[1] if lead else before.end)
-            lead = led if block.kind != "table" or led[1] - led[0] <= LONGEST_LEAD else lead
-        before = block._replace(section=section, lead=lead)
-        yield before

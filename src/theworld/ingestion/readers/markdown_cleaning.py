@@ -254,9 +254,7 @@ def _unescaped(paragraph: str) -> str:
     """Return a paragraph without the backslashes before punctuation that change nothing of what it is rendered as."""
 
     def without(marks: str) -> str:
-        def changed(piece: str) -> str:
-            return _ESCAPE.sub(lambda one: one["mark"] if one["mark"] and one["mark"] in marks else one[0], piece)
-
+        changed = partial(_ESCAPE.sub, lambda one: one["mark"] if one["mark"] and one["mark"] in marks else one[0])
         return outside(_SPAN, paragraph, changed)
 
     found = {one["mark"] for one in _ESCAPE.finditer(paragraph) if one["mark"]}

@@ -55,18 +55,15 @@ def _cell(cell: Mapping[str, Any], language: str) -> Iterator[str]:
     elif source.strip():
         yield fenced(source.strip("\n"), language)
         for output in cell["outputs"]:
-            said = _COLOURS.sub("", _output(output)).strip("\n")
+            kind, data = output["output_type"], output.get("data", {})
+            if kind == "stream":
+                said = str(output["text"])
+            elif kind == "error":
+                said = f"{output['ename']}: {output['evalue']}"
+            elif any(name.startswith(("image/", "application/vnd.")) for name in data):
+                said = ""  # an image or a widget
+            else:
+                said = str(data.get("text/plain", ""))
+            said = _COLOURS.sub("", said).strip("\n")
             if said.strip():
                 yield fenced(said if len(said) <= LONGEST_OUTPUT else said[:LONGEST_OUTPUT].rstrip() + " …", "text")
-
-
-def _output(output: Mapping[str, Any]) -> str:
-    """Return what an output says in text, "" for images and widgets; of an error, its name and message."""
-    kind = output["output_type"]
-    if kind == "stream":
-        return str(output["text"])
-    if kind == "error":
-        return f"{output['ename']}: {output['evalue']}"
-    data = output.get("data", {})
-    shown = any(name.startswith(("image/", "application/vnd.")) for name in data)
-    return "" if shown else str(data.get("text/plain", ""))

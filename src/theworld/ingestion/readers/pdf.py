@@ -129,7 +129,12 @@ def read_pdf(data: bytes) -> str:
     often = max(RUNNING[0], RUNNING[1] * pages)
     lines = [line for line in lines if seen[line.running] < often]
     _set_levels(lines, outline)
-    return "\n\n".join(_blocks(_with_numbers(lines)))
+    # A section's number may stand beside its heading, in a box of its own.
+    numbers = {(line.page, line.at): line for line in lines if _SECTION_NUMBER.fullmatch(line.text)}
+    for line in lines:
+        if line.level and (beside := numbers.get((line.page, line.at))) and beside.size == line.size:
+            line.text, beside.text = f"{beside.text} {line.text}", ""
+    return "\n\n".join(_blocks([line for line in lines if line.text]))
 
 
 def _lines_of(page: Any, number: int) -> Iterator[_Line]:
@@ -273,15 +278,6 @@ def _described(line: _Line, found: Any, items: Sequence[Any], box: Any, height: 
     return line
 
 
-def _with_numbers(lines: Sequence[_Line]) -> list[_Line]:
-    """Return the lines, a section's number that stands beside its heading together with it."""
-    numbers = {(line.page, line.at): line for line in lines if _SECTION_NUMBER.fullmatch(line.text)}
-    for line in lines:
-        if line.level and (number := numbers.get((line.page, line.at))) and number.size == line.size:
-            line.text, number.text = f"{number.text} {line.text}", ""
-    return [line for line in lines if line.text]
-
-
 def _text_boxes(items: Any) -> Iterator[Any]:
     """Yield the text boxes of a page, those within figures too."""
     from pdfminer.layout import LTFigure, LTTextBox
@@ -407,7 +403,11 @@ def _blocks(lines: Sequence[_Line]) -> Iterator[str]:
         else:
             starts = [place for place in range(1, len(run)) if not _goes_on(run[place - 1], run[place])]
             for first, last in pairwise([0, *starts, len(run)]):
-                yield _paragraph(run[first:last], words)
+                text = _joined(run[first:last], words)
+                if bullet := _BULLET.match(text):
+                    yield f"- {text[bullet.end() :]}"
+                else:
+                    yield f"\\{text}" if _MARKUP.match(text) else text
 
 
 def _goes_on(last: _Line, line: _Line) -> bool:
@@ -419,13 +419,6 @@ def _goes_on(last: _Line, line: _Line) -> bool:
         return not (ended and (last.right < SHORT_LINE or line.left > last.left + 1))
     begins = line.text[:1].islower() or (_is_wide(line.text[:1]) and _is_wide(last.text[-1:]))
     return not ended and begins and abs(line.size - last.size) < 1
-
-
-def _paragraph(lines: Sequence[_Line], words: Set[str]) -> str:
-    text = _joined(lines, words)
-    if bullet := _BULLET.match(text):
-        return f"- {text[bullet.end() :]}"
-    return f"\\{text}" if _MARKUP.match(text) else text
 
 
 def _joined(lines: Iterable[_Line], words: Set[str] = frozenset()) -> str:

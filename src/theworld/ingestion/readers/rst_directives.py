@@ -169,9 +169,22 @@ class _LiteralInclude(_General):
     """A file inside the ingested folder, or some of its lines, as code."""
 
     def run(self) -> list[nodes.Node]:
-        lines = _read(self, self.arguments[0] if self.arguments else "").splitlines()
-        code = "\n".join(_chosen(lines, self.options))
-        return _literal(code, self.options.get("language", ""), self.options.get("caption"))
+        lines, options = _read(self, self.arguments[0] if self.arguments else "").splitlines(), self.options
+        if "lines" in options:
+            bounds = [re.match(r"\s*(\d*)\s*(-?)\s*(\d*)", part) for part in options["lines"].split(",")]
+            spans = [(int(b[1] or 1), int(b[3] or len(lines)) if b[2] else int(b[1] or 1)) for b in bounds if b]
+        else:
+            first, last = 0, len(lines)
+            for name, after in (("start-at", 0), ("start-after", 1)):
+                if name in options:
+                    first = next((i + after for i, line in enumerate(lines) if options[name] in line), first)
+            for name, after in (("end-at", 1), ("end-before", 0)):
+                if name in options:
+                    ends = (i + after for i, line in enumerate(lines) if i >= first and options[name] in line)
+                    last = next(ends, last)
+            spans = [(first + 1, last)]
+        code = "\n".join(line for first, last in spans for line in lines[first - 1 : last])
+        return _literal(code, options.get("language", ""), options.get("caption"))
 
 
 class _CSVTable(CSVTable):
@@ -270,19 +283,3 @@ def _read(directive: Directive, name: str) -> str:
         return read_text(path)
     except IngestionError as error:
         raise directive.error(str(error)) from error
-
-
-def _chosen(lines: list[str], options: dict[str, str]) -> list[str]:
-    """Return the lines that the options of `literalinclude` choose."""
-    if "lines" in options:
-        bounds = [re.match(r"\s*(\d*)\s*(-?)\s*(\d*)", part) for part in options["lines"].split(",")]
-        spans = [(int(b[1] or 1), int(b[3] or len(lines)) if b[2] else int(b[1] or 1)) for b in bounds if b]
-        return [line for first, last in spans for line in lines[first - 1 : last]]
-    first, last = 0, len(lines)
-    for name, after in (("start-at", 0), ("start-after", 1)):
-        if name in options:
-            first = next((i + after for i, line in enumerate(lines) if options[name] in line), first)
-    for name, after in (("end-at", 1), ("end-before", 0)):
-        if name in options:
-            last = next((i + after for i, line in enumerate(lines) if i >= first and options[name] in line), last)
-    return lines[first:last]

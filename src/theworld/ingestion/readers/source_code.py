@@ -87,10 +87,9 @@ def read(path: Path) -> Iterator[SourceDocument]:
     if path.is_file() and not path.stat().st_size:
         return
     text = require_text(read_text(path), path)
-    kind = path.suffix.lower()
-    symbols = _python_symbols(text) if kind in {".py", ".pyi"} else symbols_of(text, kind)
     code = _Code(text)
-    yield SourceDocument(path.name, text, blocks=tuple(code.within(symbols, 0, len(code.lines), ())))
+    blocks = code.within(symbols_of(text, path.suffix.lower()), 0, len(code.lines), ())
+    yield SourceDocument(path.name, text, blocks=tuple(blocks))
 
 
 class _Code:
@@ -147,15 +146,18 @@ class _Code:
         return start + len(piece) - len(piece.lstrip("\r\n\ufeff")), start + len(piece.rstrip())
 
 
-def _python_symbols(text: str) -> list[Symbol]:
-    """Return the classes and functions of Python code; none where it does not parse."""
-    if re.search(r"\r(?!\n)", text):
-        return []  # lines are counted in another way
+def symbols_of(text: str, extension: str) -> list[Symbol]:
+    """Return the outermost symbols of some code; none where it does not parse, or without a grammar for its ending."""
+    parser = _parser(extension)
+    if parser is None and (extension not in {".py", ".pyi"} or re.search(r"\r(?!\n)", text)):
+        return []  # lines that a carriage return alone ends are counted in another way
     try:
+        if parser is not None:
+            return list(_symbols(parser.parse(text.encode()).root_node))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the code that is read, such as invalid escapes
             return _defined(ast.parse(text).body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested a thousand times, for instance
         return []
 
 
@@ -168,17 +170,6 @@ def _defined(body: Sequence[ast.stmt]) -> list[Symbol]:
             last = (node.end_lineno or node.lineno) - 1
             found.append(Symbol(node.name, first - 1, node.lineno - 1, last, inner))
     return found
-
-
-def symbols_of(text: str, extension: str) -> list[Symbol]:
-    """Return the outermost symbols of some code; none without a grammar for its ending."""
-    parser = _parser(extension)
-    if parser is None:
-        return []
-    try:
-        return list(_symbols(parser.parse(text.encode()).root_node))
-    except RecursionError:  # made by a program, nested a thousand times
-        return []
 
 
 @cache

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,30 +54,21 @@ def read(path: Path) -> Iterator[SourceDocument]:
         delimiter = csv.Sniffer().sniff(text[:_SAMPLE], delimiters=",;\t|").delimiter
     except csv.Error:  # one column, or rows of different length
         delimiter = "," if path.suffix.lower() == ".csv" else "\t"
+    lines = list(StringIO(text, newline=""))
+    ends = list(accumulate(map(len, lines)))
+    reader = csv.reader(lines, delimiter=delimiter)
+    rows, start = list[tuple[int, int]](), 0
     try:
-        rows = list(_rows(text, delimiter))
+        for _ in reader:
+            row = text[start : ends[reader.line_num - 1]]
+            if row.strip():
+                rows.append((start + len(row) - len(row.lstrip("\r\n\ufeff")), start + len(row.rstrip("\r\n"))))
+            start += len(row)
     except csv.Error:  # a field as long as a file: a quote that is never closed
         rows = [match.span() for match in _LINE.finditer(text) if match.group().strip()]
     header, *parts = rows
     block = Block("table", header[0], rows[-1][1], parts=tuple(parts or rows), lead=header if parts else None)
     yield SourceDocument(title_from_name(path), text, blocks=(block,))
-
-
-def _rows(text: str, delimiter: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each row that holds something; raises csv.Error where a field has no end."""
-    start = end = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal end
-        for line in StringIO(text, newline=""):
-            end += len(line)
-            yield line
-
-    for _ in csv.reader(lines(), delimiter=delimiter):
-        row = text[start:end]
-        if row.strip():
-            yield start + len(row) - len(row.lstrip("\r\n\ufeff")), start + len(row.rstrip("\r\n"))
-        start = end
 
 
 def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> str:
@@ -112,18 +104,14 @@ def html_table(table: Tag) -> str:
     ]
     caption = table.find("caption")
     above = [" ".join(caption.get_text(" ").split())] if caption else []
-    while len(rows) > 1 and (title := _spanning_row(rows)):
-        above.append(title)
+    while len(rows) > 1:
+        width = max(sum(columns for _, columns, _ in row) for row in rows)
+        said = [cell for cell in rows[0] if cell[0].strip()]
+        if len(said) != 1 or said[0][2] != 1 or not (1 < width <= said[0][1] or len(rows[0]) > 2):
+            break  # a header, not one thing across all columns
+        above.append(" ".join(said[0][0].split()))
         del rows[0]
     return "\n\n".join(part for part in (*above, markdown_table(rows)) if part)
-
-
-def _spanning_row(rows: Sequence[Sequence[Cell]]) -> str:
-    """Return the words of a first row that says one thing across all columns; "" for a header."""
-    width = max(sum(cell[1] for cell in row) for row in rows)
-    said = [cell for cell in rows[0] if cell[0].strip()]
-    across = len(said) == 1 and said[0][2] == 1 and (1 < width <= said[0][1] or len(rows[0]) > 2)
-    return " ".join(said[0][0].split()) if across else ""
 
 
 def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[list[str]]:

@@ -41,23 +41,6 @@ _SPACE = "space"
 _DIMENSION = 8
 
 
-def _change(chance: random.Random) -> NoteChange:
-    number = chance.randrange(len(WRITABLE))
-    note_id = f"doc{chance.randrange(12)}#0"
-    if chance.random() < 0.2:
-        return gone(note_id, tenant=WRITABLE[number])
-    text = f"{_OWN}{number} shared words {chance.choice(WRITABLE)}"
-    return put(
-        note_id,
-        text,
-        title=f"Owner {number}",
-        tenant=WRITABLE[number],
-        metadata={"kind": chance.choice(WRITABLE)},
-        names=["Shared Name", f"Secret {number}"],
-        vectors={_SPACE: embedded(*_direction(number), tokens={number: _direction(number)})},
-    )
-
-
 def _direction(number: int) -> list[float]:
     """Return where the vectors of a tenant's notes point: the tenants around it point there too, a little."""
     return [1.0 if place == number % _DIMENSION else 0.1 * (number // _DIMENSION) for place in range(_DIMENSION)]
@@ -77,11 +60,26 @@ def _run(
     owners: dict[str, set[str]] = {tenant: set() for tenant in HOSTILE}
     found: list[str] = []
     for _ in range(0, operations, 100):
-        batch = [_change(chance) for _ in range(20)]
+        batch: list[NoteChange] = []
+        for _ in range(20):
+            number = chance.randrange(len(WRITABLE))
+            tenant, note_id = WRITABLE[number], f"doc{chance.randrange(12)}#0"
+            if chance.random() < 0.2:
+                batch.append(gone(note_id, tenant=tenant))
+                owners[tenant].discard(note_id)
+                continue
+            change = put(
+                note_id,
+                f"{_OWN}{number} shared words {chance.choice(WRITABLE)}",
+                title=f"Owner {number}",
+                tenant=tenant,
+                metadata={"kind": chance.choice(WRITABLE)},
+                names=["Shared Name", f"Secret {number}"],
+                vectors={_SPACE: embedded(*_direction(number), tokens={number: _direction(number)})},
+            )
+            batch.append(change)
+            owners[tenant].add(note_id)
         feed(store, *batch)
-        for change in batch:
-            known = owners[change.tenant]
-            known.add(change.note_id) if change.note is not None else known.discard(change.note_id)
         for _ in range(80):
             tenant = chance.choice(HOSTILE)
             shown = set(look(chance, tenant))
