@@ -24,6 +24,7 @@ from theworld.nodes.answer_parts import answer_parts
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_passages import answer_with_passages
 from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
+from theworld.nodes.find_conversation_documents import find_conversation_documents
 from theworld.nodes.finish_answer import finish_answer
 from theworld.nodes.fuse_candidates import fuse_candidates
 from theworld.nodes.generate_answer import generate_answer
@@ -94,7 +95,7 @@ def _searcher(resources: Resources) -> Search:
     """Return what searches for one query by the channels of its route: the graph from there to the reranking."""
     graph: Graph = StateGraph(QueryState, context_schema=Context)
     _add_search(graph, resources)
-    graph.add_conditional_edges(START, edges.to_channels, list(edges.CHANNEL_NODES.values()))
+    graph.add_conditional_edges(START, edges.to_channels, edges.SEARCHING)
     graph.add_conditional_edges(
         "fuse_candidates",
         edges.after_fusion,
@@ -160,10 +161,11 @@ def _add_search(graph: Graph, resources: Resources) -> None:
     _add(graph, retrieve_dense, **dense)
     _add(graph, retrieve_graph, graph=store.graph, names=_entries(resources), sparse=store.sparse, **dense)
     _add(graph, retrieve_ontology, ontology=resources.ontology, settings=settings.retrieval)
+    _add(graph, find_conversation_documents, sparse=store.sparse, settings=settings.retrieval)
     _add(graph, fuse_candidates, notes=store, settings=settings)
     _add(graph, rerank_candidates, reranker=resources.reranker, notes=store, settings=settings)
-    for channel in edges.CHANNEL_NODES.values():
-        graph.add_edge(channel, "fuse_candidates")
+    for node in edges.SEARCHING:
+        graph.add_edge(node, "fuse_candidates")
 
 
 def _entries(resources: Resources) -> EntriesByName | None:
@@ -172,8 +174,7 @@ def _entries(resources: Resources) -> EntriesByName | None:
 
 def _connect_answering(graph: Graph, resources: Resources) -> None:
     has_model = resources.models.chat is not None
-    channels = list(edges.CHANNEL_NODES.values())
-    searched = [*channels, "reply_to_smalltalk", "report_no_evidence"]
+    searched = [*edges.SEARCHING, "reply_to_smalltalk", "report_no_evidence"]
     if resources.database is not None:
         graph.add_conditional_edges("route_query", edges.after_routing, ["query_database", *searched])
         graph.add_conditional_edges("query_database", edges.after_database, ["finish_answer", *searched])

@@ -15,6 +15,7 @@ from theworld.settings import AnswerSettings
 from theworld.state import Channel, Context, QueryState, context_at, context_of
 
 CHANNEL_NODES = {channel: f"retrieve_{channel}" for channel in get_args(Channel)}
+SEARCHING = [*CHANNEL_NODES.values(), "find_conversation_documents"]
 Choose = Callable[[QueryState, Runtime[Context]], str]
 
 
@@ -45,10 +46,10 @@ def after_database(state: QueryState) -> Sequence[str]:
 
 
 def to_channels(state: QueryState) -> Sequence[str]:
-    """To just the chosen channels; to small talk or the honest end when there is none."""
+    """To just the chosen channels, in a conversation with its documents; to small talk or the honest end if none."""
     nodes = [CHANNEL_NODES[channel] for channel in state.route.channels]
     if nodes:
-        return nodes
+        return [*nodes, "find_conversation_documents"] if state.history else nodes
     return ["reply_to_smalltalk" if state.route.intent == "smalltalk" else "report_no_evidence"]
 
 

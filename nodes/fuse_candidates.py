@@ -28,14 +28,17 @@ _READ_SHARE = 0.5
 """Of the time that is left, what reading the notes may take before a reranking: those in memory are then reranked."""
 
 
-def to_candidate(note: StoredNote, fused: Fused, rank: int, best: float, path: EvidencePath | None) -> Candidate:
+def to_candidate(
+    note: StoredNote, fused: Fused, rank: int, best: float, path: EvidencePath | None, *, near: float = 0.0
+) -> Candidate:
     """Return the candidate of one fused note; its relevance is its score over the best one.
 
     A path alternates notes and entities, so two edges make one hop; a note without a path was found directly.
     """
     hop, bridge = (1 + len(path.steps) // 2, path.steps[-1].source) if path and len(path.steps) > 1 else (1, None)
     score = {"fused_score": fused.score, "final_score": fused.score / best if best else 0.0}
-    return candidate_of(note, channels=fused.channels, fused_rank=rank, **score, hop=hop, bridge=bridge)
+    found = {"channels": fused.channels, "in_conversation": near, "fused_rank": rank, "hop": hop, "bridge": bridge}
+    return candidate_of(note, **found, **score)
 
 
 def fuse_by(
@@ -75,10 +78,11 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         reason = f"the store has no {len(unknown)} of {len(fused)} found by {channels}, or has them no more"
         with degrading("fuse_candidates", context, noted, "notes are left out"):
             raise LookupError(reason)
-    candidates = [
-        to_candidate(stored[f.note_id], f, rank, fused[0].score, paths.get(f.note_id))
-        for rank, f in enumerate(known, start=1)
-    ]
+    candidates = []
+    for rank, f in enumerate(known, start=1):
+        note, path = stored[f.note_id], paths.get(f.note_id)
+        near = state.conversation.get(note.document_id, 0.0)
+        candidates.append(to_candidate(note, f, rank, fused[0].score, path, near=near))
     return {
         "fused": [(f.note_id, f.score) for f in known],
         "candidates": candidates,

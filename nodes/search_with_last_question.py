@@ -43,6 +43,7 @@ def search_with_last_question(state: QueryState, runtime: Runtime[Context], *, s
         language=state.language,
         reference=state.reference,
         route=state.route,
+        conversation=state.conversation,
         request_started=state.request_started,
         retrieval_started=state.retrieval_started,
     )

@@ -71,6 +71,7 @@ class Candidate(Value):
     language: str = Field(default="en", description="Language of the note: `en` or `zh`")
     source: str = Field(default="", description="Where the document came from: a path or URL")
     channels: dict[str, ChannelHit] = Field(default_factory=dict, description="Rank and score by channel")
+    in_conversation: float = Field(default=0.0, description="How near its document is to the last answer, in [0, 1]")
     fused_rank: int | None = Field(default=None, description="Rank after fusion, from 1")
     fused_score: float | None = Field(default=None, description="Fusion score, on the scale of its method")
     rerank_rank: int | None = Field(default=None, description="Rank after reranking, from 1; None when not reranked")

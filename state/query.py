@@ -118,6 +118,9 @@ class QueryState(BaseModel):
     channel_results: Annotated[dict[str, ChannelResult], operator.or_] = Field(
         default_factory=dict, description="Ranked list of each channel that answered in time"
     )
+    conversation: dict[str, float] = Field(
+        default_factory=dict, description="How near documents are to what the last answer was about, in (0, 1]"
+    )
     fused: list[tuple[str, float]] = Field(
         default_factory=list, description="(note id, score) as fusion left them, before reranking cut and ordered them"
     )
@@ -191,6 +194,7 @@ class Update(TypedDict, total=False):
     request_started: float
     retrieval_started: float
     channel_results: dict[str, ChannelResult] | Overwrite
+    conversation: dict[str, float]
     fused: list[tuple[str, float]]
     candidates: list[Candidate]
     evidence: list[Candidate]

@@ -18,7 +18,9 @@ from theworld.stores.graph import MemoryGraph
 from theworld.testing.conformance.documents import feed, put
 
 CHANNELS: tuple[Channel, ...] = ("sparse", "dense", "graph")
-PLAIN = CoverWeights(prior=0, agreement=0, walk=0, named=0, title_link=0, title_back=0, shared_link=0, late_order=0)
+PLAIN = CoverWeights(
+    prior=0, agreement=0, conversation=0, walk=0, named=0, title_link=0, title_back=0, shared_link=0, late_order=0
+)
 AGREEING = replace(PLAIN, agreement=0.4)
 
 
@@ -73,6 +75,17 @@ def test_where_the_walk_concentrates_words_and_vectors_say_less(tmp_path: Path) 
     assert ranked(tmp_path / "a", MemoryGraph(), weights, "green tea leaf", [told, said])[0] == "said#0"
     led = walked([told, said])
     assert ranked(tmp_path / "b", MemoryGraph(), weights, "green tea leaf", led)[0] == "told#0"
+
+
+def test_the_document_of_the_last_answer_comes_first_where_the_graph_does_not_lead(tmp_path: Path) -> None:
+    """It has an advantage that better coverage outweighs; where links count, it has none."""
+    other, same = note("other", "green tea"), note("same", "green tea").model_copy(update={"in_conversation": 1.0})
+    weights = replace(PLAIN, conversation=0.2)
+    assert ranked(tmp_path / "a", MemoryGraph(), weights, "green tea", [other, same])[0] == "same#0"
+    assert ranked(tmp_path / "b", MemoryGraph(), PLAIN, "green tea", [other, same])[0] == "other#0"
+    assert ranked(tmp_path / "c", MemoryGraph(), weights, "green tea", walked([other, same]))[0] == "other#0"
+    better = note("better", "green tea leaf")
+    assert ranked(tmp_path / "d", MemoryGraph(), weights, "green tea leaf", [same, better])[0] == "better#0"
 
 
 def test_an_identifier_leaves_the_similarity_as_a_whole(tmp_path: Path) -> None:

@@ -261,6 +261,7 @@ def _assemble(
         title_links=titled,
         shared_links=shared,
         same_title=linked * same,
+        conversation=np.array([candidate.in_conversation for candidate in candidates], dtype=np.float32),
         linked=linked,
     )
 

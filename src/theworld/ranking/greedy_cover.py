@@ -45,6 +45,8 @@ class CoverWeights:
     """Weight of the pooled similarity of query and note."""
     agreement: float = 0.6
     """Weight of how high words and vectors together put a note, where the graph does not lead."""
+    conversation: float = 0.2
+    """Weight of how near a note's document is to what the last answer was about, where links do not count."""
     walk: float = 0.16
     """Weight of the graph channel's score over its best: how often a walk from the question's seeds comes by."""
     named: float = 0.09
@@ -97,6 +99,8 @@ class CoverInput:
     """(n, n) rarity weight of the rarest shared entity, symmetric, zero diagonal."""
     same_title: Floats
     """(n, n) 1 where two notes have the same title, symmetric, zero diagonal."""
+    conversation: Floats | float = 0.0
+    """(n,) how near the note's document is to what the last answer was about, in [0, 1]."""
     linked: float = 1.0
     """How far links count, in [0, 1]."""
 
@@ -110,7 +114,7 @@ class Choice:
     merit: float
     """Coverage of the query by this note alone plus its bonuses, over the most they can be: in [0, 1].
 
-    Without agreement and order, which compare candidates: the best of bad ones must not look good."""
+    Without agreement, conversation and order, which compare candidates: the best of bad ones must not look good."""
     covered: float
     """Coverage of the query by this note and all chosen before it, in [0, 1]."""
 
@@ -144,6 +148,7 @@ def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int, follow: F
     again = weights.repeated * (1.0 - given.linked)
     alone = whole + base
     standing = base + weights.agreement * given.agreement
+    standing = standing + weights.conversation * (1.0 - given.linked) * given.conversation
     late = weights.late_order * (LATE_DECAY + 1) / (LATE_DECAY + np.arange(1, n + 1, dtype=np.float32))
     # What a choice of the row's note adds to the column's, (n, n).
     titles = np.maximum(weights.title_link * given.title_links, weights.title_back * given.title_links.T)
