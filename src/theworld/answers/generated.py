@@ -115,7 +115,11 @@ def check_citations(text: str, notes: int) -> CheckedText:
     invented: set[int] = set()
 
     def keep(match: re.Match[str]) -> str:
-        numbers = _numbers(match.group(1))
+        numbers: list[int] = []  # those between the ends of a range among them
+        for part in re.split(_JOINED, match.group(1), flags=re.IGNORECASE):
+            found = [int(number) for number in _NUMBER.findall(part)]
+            whole = len(found) == 2 and 0 < found[1] - found[0] < _LONGEST_RANGE
+            numbers += range(found[0], found[1] + 1) if whole else found
         real = [number for number in dict.fromkeys(numbers) if 1 <= number <= notes]
         invented.update(number for number in numbers if number not in real)
         cited.update(dict.fromkeys(real))
@@ -125,16 +129,6 @@ def check_citations(text: str, notes: int) -> CheckedText:
     if invented:
         checked = _SPACE_BEFORE_END.sub("", checked).lstrip(".:;,。：；， ")
     return CheckedText(checked.strip(), tuple(cited), tuple(sorted(invented)))
-
-
-def _numbers(cited: str) -> list[int]:
-    """Return the numbers of one mark, those between the ends of a range among them."""
-    numbers: list[int] = []
-    for part in re.split(_JOINED, cited, flags=re.IGNORECASE):
-        found = [int(number) for number in _NUMBER.findall(part)]
-        whole = len(found) == 2 and 0 < found[1] - found[0] < _LONGEST_RANGE
-        numbers += range(found[0], found[1] + 1) if whole else found
-    return numbers
 
 
 _LEADING = re.compile(r"(?P<marks>(?:\[\d+\]\s*)+)[.:;,)。：；，、\-–—]*\s*")
