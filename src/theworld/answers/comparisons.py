@@ -88,7 +88,14 @@ def answer_comparison(question: Question, evidence: Sequence[Candidate]) -> Foun
         if at >= 0:
             asked = asked[:at] + " " * len(topic.name) + asked[at + len(topic.name) :]
     if _SAME_COUNTRY.search(asked):
-        return _same_country(language, topics, evidence)
+        left, right = (country_of(evidence[topic.note].text) for topic in topics)
+        if left is None or right is None:
+            return None
+        text = YES[language] if left.country == right.country else NO[language]
+        support = Support(topics[0].note, left.start, left.end), Support(topics[1].note, right.start, right.end)
+        return FoundAnswer(
+            text, STATED, support, f"{topics[0].name}: {left.country}, {topics[1].name}: {right.country}"
+        )
     if _YES_NO.search(question.simplified) and not _OTHERWISE.search(asked):
         return _both_are(asked, language, topics, evidence)
     return _by_order(asked, topics, evidence)
@@ -120,15 +127,6 @@ def _by_order(asked: str, topics: Sequence[Topic], evidence: Sequence[Candidate]
     dates = [Support(topic.note, d.start, d.end) for topic, d in zip(topics, (left, right), strict=True)]
     reason = f"{topics[0].name} {left.year}, {topics[1].name} {right.year}"
     return FoundAnswer(topics[winner].name, STATED, (dates[winner], dates[1 - winner]), reason)
-
-
-def _same_country(language: Language, topics: Sequence[Topic], evidence: Sequence[Candidate]) -> FoundAnswer | None:
-    left, right = (country_of(evidence[topic.note].text) for topic in topics)
-    if left is None or right is None:
-        return None
-    text = YES[language] if left.country == right.country else NO[language]
-    support = Support(topics[0].note, left.start, left.end), Support(topics[1].note, right.start, right.end)
-    return FoundAnswer(text, STATED, support, f"{topics[0].name}: {left.country}, {topics[1].name}: {right.country}")
 
 
 def _both_are(

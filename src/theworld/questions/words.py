@@ -63,16 +63,15 @@ class QuestionWords:
         """Return (start, end) of each run of the question's telling words in a text, ascending and apart."""
         found: list[tuple[int, int]] = []
         for match in _WORD.finditer(text):
-            for start, end in self._spans(match.group(), match.start()):
+            word, offset = match.group(), match.start()
+            if has_ideographs(word):  # index tokens of Chinese are pairs of characters, so that folding keeps places
+                pairs = [word] if len(word) == 1 else [word[i : i + 2] for i in range(len(word) - 1)]
+                marked = [(i, i + len(pair)) for i, pair in enumerate(pairs) if fold(pair) in self._marked]
+            else:
+                marked = [(0, len(word))] if self._marked.intersection(tokens(word)) else []
+            for start, end in ((offset + first, offset + last) for first, last in marked):
                 if found and start <= found[-1][1]:
                     found[-1] = (found[-1][0], max(end, found[-1][1]))
                 else:
                     found.append((start, end))
         return tuple(found)
-
-    def _spans(self, word: str, offset: int) -> list[tuple[int, int]]:
-        if not has_ideographs(word):
-            return [(offset, offset + len(word))] if self._marked.intersection(tokens(word)) else []
-        # Index tokens of Chinese are pairs of characters, so that folding keeps their places.
-        pairs = [word] if len(word) == 1 else [word[i : i + 2] for i in range(len(word) - 1)]
-        return [(offset + i, offset + i + len(pair)) for i, pair in enumerate(pairs) if fold(pair) in self._marked]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,13 +107,7 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
                 for column, c in described.items()
             }
             said = {c: str(d.get("comment") or comments.get((name, c), "")) for c, d in described.items()}
-            cells: list[sa.ColumnElement[Any]] = [  # pictures and the like are not read: their cells are None
-                sa.literal(None) if kind == "other" else sa.column(c, sa.String() if kind == "date" else None)
-                for c, kind in kinds.items()
-            ]
-            labelled = [cell.label(f"c{i}") for i, cell in enumerate(cells)]
-            source = sa.table(name, *map(sa.column, described))
-            rows = list(connection.execute(sa.select(*labelled).select_from(source).limit(SAMPLED_ROWS)))
+            rows = _sample(connection, name, kinds)
             columns = {c: _facts(c, kinds[c], said[c], [row[i] for row in rows]) for i, c in enumerate(described)}
             key = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
             about = inspector.get_table_comment(name).get("text") if engine.dialect.supports_comments else None
@@ -126,6 +120,17 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
     for table in found.values():
         table.foreign = {c: known[to.casefold()] for c, to in table.foreign.items() if to.casefold() in known}
     return found
+
+
+def _sample(connection: sa.Connection, table: str, kinds: Mapping[str, Kind]) -> list[Any]:
+    """Return sampled rows; what is neither text, number nor date is not read (pictures), its cells are None."""
+    cells: list[sa.ColumnElement[Any]] = [
+        sa.literal(None) if kind == "other" else sa.column(column, sa.String() if kind == "date" else None)
+        for column, kind in kinds.items()
+    ]
+    source = sa.table(table, *map(sa.column, kinds))
+    labelled = [cell.label(f"c{i}") for i, cell in enumerate(cells)]
+    return list(connection.execute(sa.select(*labelled).select_from(source).limit(SAMPLED_ROWS)))
 
 
 def _facts(name: str, kind: Kind, comment: str, cells: list[Any]) -> ColumnFacts:

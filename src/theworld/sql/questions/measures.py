@@ -56,13 +56,16 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
         return _counted(terms, aggregates, found, needs)
     if not measured and (aggregates or ranking or not terms_of(terms, "which")):
         measured = _stood_for(terms, found.mapping)
+    said = [(word, _nearest(word, measured, terms)) for word in aggregates]
+    return [head for one in measured for head in _heads(one, [word for word, near in said if near is one], ranking)]
+
+
+def _nearest(word: Term, measured: Sequence[_Measured], terms: Sequence[Term]) -> _Measured | None:
+    """Return the measure that a word stands nearest to, "and" between them counting most."""
     joints = [term.start for term in terms_of(terms, "joined")]
-    said: dict[_Measured, list[Term]] = {one: [] for one in measured}
-    for word in aggregates if measured else ():  # each is of the measure nearest to it, "and" between counting most
-        gaps = {one: (first.end, second.start) for one in measured for first, second in [sorted((one.term, word))]}
-        apart = {one: (sum(begin <= at < end for at in joints), end - begin) for one, (begin, end) in gaps.items()}
-        said[min(apart, key=apart.__getitem__)].append(word)
-    return [head for one, words in said.items() for head in _heads(one, words, ranking)]
+    gaps = {one: (first.end, second.start) for one in measured for first, second in [sorted((one.term, word))]}
+    apart = {one: (sum(start <= joint < end for joint in joints), end - start) for one, (start, end) in gaps.items()}
+    return min(apart, key=apart.__getitem__, default=None)
 
 
 def name_of(term: Term) -> str:

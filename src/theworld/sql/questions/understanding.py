@@ -223,16 +223,7 @@ def _plan_list(terms: Sequence[Term], found: Restrictions) -> Plan:
     named = [t.of("attribute") for t in terms_of(terms, "attribute")]
     # of several classes that have the attribute, what is named
     attributes = [next((m for m in one if m.owner in found.named.values()), one[0]) for one in named]
-    # What is listed: the owner of the attributes asked for, else what is asked for, or related.
-    asked = [i for i, t in enumerate(terms) if t.of("which")][:1]
-    near = [t for i in asked for t in (*terms[i + 1 : i + 2], *terms[max(0, i - 1) : i]) if not t.of("entity")]
-    related = [found.related_class] if found.related_class and not asked else []
-    near += terms[::-1] if related else []
-    owners = list(dict.fromkeys(m.owner for m in attributes))
-    bases = owners or [t.of("class")[0].name for t in terms_of(near, "class")][:1] or related
-    if len(bases) != 1:
-        raise UnclearError("it is not clear what is asked of the database")
-    (base,) = bases
+    base = _listed(terms, found, list(dict.fromkeys(m.owner for m in attributes)))
     shown = tuple(found.mapping.attribute(m.name) for m in attributes)
     plan = timed(Plan(base, "list", "count", filters=found.filters(base), shown=shown), Head(base), terms, None, found)
     if not plan.filters and plan.period is None:
@@ -241,6 +232,18 @@ def _plan_list(terms: Sequence[Term], found: Restrictions) -> Plan:
     if not shown and any(not item.path and item.column == key for item in plan.filters):
         raise UnclearError("it is not clear what is asked of what is named")
     return plan
+
+
+def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> str:
+    """Return the class that is listed: the owner of the attributes asked for, else what is asked for, or related."""
+    asked = [i for i, t in enumerate(terms) if t.of("which")][:1]
+    near = [t for i in asked for t in (*terms[i + 1 : i + 2], *terms[max(0, i - 1) : i]) if not t.of("entity")]
+    related = [found.related_class] if found.related_class and not asked else []
+    near += terms[::-1] if related else []
+    bases = owners or [t.of("class")[0].name for t in terms_of(near, "class")][:1] or related
+    if len(bases) != 1:
+        raise UnclearError("it is not clear what is asked of the database")
+    return bases[0]
 
 
 def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
