@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 
 from theworld.text import fold, tokens
 from theworld.text.language import CJK_RANGES, has_ideographs
-from theworld.text.tokens import function_words, token_set
+from theworld.text.tokens import token_set
 
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
 AGAIN = 0.1
@@ -22,11 +22,6 @@ AGAIN = 0.1
 MARKED_SHARE = 0.5
 """A word is marked where it says at least this share of what those of the question's words that were found say on
 average: pairs of characters across two Chinese words are found nowhere, and would keep the others from being marked."""
-
-
-def content_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the index tokens that are no function words, all where there are no others."""
-    return tuple(word for word in words if word not in function_words()) or tuple(words)
 
 
 def idf(found: int, texts: int) -> float:
