@@ -31,7 +31,6 @@ ENGLISH, CHINESE = "english.EnglishFollowUp", "chinese.ChineseFollowUp"
 FAMILIES: dict[str, tuple[str, object]] = {
     "correction refills the frame": ("context.FollowUp.corrected", NONE),
     "value in its frame": ("context.refilled", NONE),
-    "item of a list in the place of another": ("context.FollowUp.with_listed", NONE),
     "change of topic: words left out": ("resolver.topic_change", NONE),
     "first sentence of the answer as context": ("context.beginning", lambda _: ""),
     "item of a list": ("context.FollowUp.item", NONE),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
 from theworld.answers import efsa
 from theworld.answers.comparisons import answer_comparison
-from theworld.answers.efsa import EfsaTrace, EntityScore, trace_efsa
+from theworld.answers.efsa import EfsaTrace, trace_efsa
 from theworld.answers.efsa_input import EvidenceNote
 from theworld.answers.stated import FoundAnswer, Support, answer_from_facts
 from theworld.degrading import degrading
@@ -60,8 +60,23 @@ def answer_with_entity(
         return same_names(state.judgements)
 
     found = read_answer(state, known)
-    clear = found is not None and found.confidence >= settings.min_confidence
-    update: Update = {"result": _answer(found, state) if found and clear else None}
+    update: Update = {"result": None}
+    if found is not None and found.confidence >= settings.min_confidence:
+        entry = entry_of(found.text, state.judgements)
+        update["result"] = Answer(
+            text=found.text,
+            kind="entity",
+            confidence=found.confidence,
+            citations=tuple(
+                Citation.of(number, state.evidence[support.note], support.start, support.end)
+                for number, support in enumerate(found.support, start=1)
+            ),
+            reason=found.reason,
+            entity=entity_key(found.text),
+            qid=entry.id if entry else None,
+            url=entry.url if entry else None,
+            scores=found.scores,
+        )
     if noted:
         update["degradations"] = noted
     return update
@@ -84,7 +99,7 @@ def answer_by_efsa(
 ) -> FoundAnswer | None:
     """Return the entity of the expected type with the most evidence, None where there is none.
 
-    `known` tells names of one entity.
+    `known` tells names of one entity. Its support is where notes name it, the one that gave it most evidence first.
     """
     expected = question.answer_type
     if not expected.types:
@@ -100,25 +115,21 @@ def answer_by_efsa(
     )
     if not trace.answered:
         return None
-    best = trace.ranking[0]
-    return FoundAnswer(
-        best.name,
-        EFSA_RIGHT * trace.share,
-        tuple(_support(best, evidence)),
-        f"{expected.name}: {trace.reason}, EFSA rank 1 of {len(trace.ranking)}",
-        _scores(trace, evidence),
-    )
-
-
-def _support(best: EntityScore, evidence: Sequence[Candidate]) -> Iterator[Support]:
-    """Yield where the notes name the entity, the one that gave it most evidence first."""
+    best, support = trace.ranking[0], list[Support]()
     for part in sorted(best.contributions, key=lambda part: (-part.weight, part.note)):
         mentions = evidence[part.note].mentions
         named = next((m for m in mentions if m.key == best.key), None) or next(
             (m for m in mentions if m.surface == best.name), None
         )
         if named is not None:
-            yield Support(part.note, named.start, named.end)
+            support.append(Support(part.note, named.start, named.end))
+    return FoundAnswer(
+        best.name,
+        EFSA_RIGHT * trace.share,
+        tuple(support),
+        f"{expected.name}: {trace.reason}, EFSA rank 1 of {len(trace.ranking)}",
+        _scores(trace, evidence),
+    )
 
 
 def _scores(trace: EfsaTrace, evidence: Sequence[Candidate]) -> AnswerScores:
@@ -160,22 +171,4 @@ def _as_evidence(note: Candidate) -> EvidenceNote:
         document=note.document_id,
         paragraphs=(note.note_id,),
         text=f"{note.title}\n{note.text}",
-    )
-
-
-def _answer(found: FoundAnswer, state: QueryState) -> Answer:
-    entry = entry_of(found.text, state.judgements)
-    return Answer(
-        text=found.text,
-        kind="entity",
-        confidence=found.confidence,
-        citations=tuple(
-            Citation.of(number, state.evidence[support.note], support.start, support.end)
-            for number, support in enumerate(found.support, start=1)
-        ),
-        reason=found.reason,
-        entity=entity_key(found.text),
-        qid=entry.id if entry else None,
-        url=entry.url if entry else None,
-        scores=found.scores,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from langgraph.config import get_stream_writer
@@ -24,6 +24,7 @@ from theworld.answers.generated import (
     short_answer,
     with_citation,
 )
+from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, ChatModel, Completion, usage_of
@@ -80,7 +81,7 @@ def generate_answer(
     noted: list[Degradation] = []
     instead = "passages are shown instead"
     with degrading(STAGE, context, noted, f"{instead} of an answer", catching=ModelError) as generating:
-        completion = _stream(model, [ChatMessage("user", prompt)], _time_left(state, context, model), shown)
+        completion = _stream(model, prompt, request_deadline(state, context), shown)
     if isinstance(generating.error, ModelError):
         return {"result": None, "usage": usage_of(generating.error), "degradations": noted}
     text = answer_part(well_formed(completion.text))
@@ -102,24 +103,17 @@ def generate_answer(
     return update
 
 
-def _time_left(state: QueryState, context: Context, model: ChatModel) -> float | None:
-    """Return the seconds left of the request, None without a limit; ModelError when a call is not worth beginning."""
-    deadline = request_deadline(state, context)
-    if deadline is None:
-        return None
-    left = deadline.remaining_ms() / 1000
-    if left < LEAST_TIME_S:
-        raise ModelError(f"no time left of the request's {context.total_deadline_ms} ms.", where=model.name)
-    return left
+def _stream(model: ChatModel, prompt: str, deadline: Deadline | None, shown: AnswerStream) -> Completion:
+    """Return the whole completion, its answer written to the stream.
 
-
-def _stream(
-    model: ChatModel, messages: Sequence[ChatMessage], timeout_s: float | None, shown: AnswerStream
-) -> Completion:
-    """Return the whole completion, its answer written to the stream; raises ModelError when time is up."""
+    Raises ModelError when time is up, or too short for a call to be worth beginning.
+    """
     write, began = _writer(), time.perf_counter()
+    timeout_s = None
+    if deadline is not None and (timeout_s := deadline.remaining_ms() / 1000) < LEAST_TIME_S:
+        raise ModelError(f"no time left of the request's {deadline.budget_ms} ms.", where=model.name)
     try:
-        for piece in model.stream(messages, timeout_s=timeout_s):
+        for piece in model.stream([ChatMessage("user", prompt)], timeout_s=timeout_s):
             if isinstance(piece, Completion):
                 _tell(write, shown.end())
                 return piece

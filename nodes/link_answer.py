@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from theworld.entities.identity import UNNAMED, UNTYPED
 from theworld.entities.judging import EntityJudge, find_candidates, judge_mentions
 from theworld.entities.knowledge import TIMEOUT_S, EntityKnowledge
-from theworld.state import Answer, Context, QueryState, Update
+from theworld.state import Context, QueryState, Update
 from theworld.text import entity_key
 
 
@@ -21,28 +21,22 @@ def link_answer(
 ) -> Update:
     """Set the id and URL of an answering entity that the notes name; dates, numbers, yes and no have none."""
     answer = state.result
-    type_hint = _named_as(answer, state) if answer is not None and answer.qid is None else None
     unreachable = any(item.stage == "find_entity_candidates" for item in state.degradations)
-    if answer is None or type_hint is None or unreachable:
+    if answer is None or answer.kind != "entity" or answer.qid is not None or unreachable:
+        return {}
+    types = [m.type for note in state.evidence for m in note.mentions if m.key and m.key == answer.entity]
+    judged_before = any(entity_key(item.label) == answer.entity for item in state.judgements)
+    if judged_before or not types or types[0] in UNNAMED:
         return {}
     found = find_candidates("link_answer", [answer.text], state, runtime, knowledge=knowledge, timeout_s=timeout_s)
     if answer.text not in found["entity_candidates"]:
         return {"degradations": found["degradations"]}
     known: Update = found | {"entity_sitelinks": state.entity_sitelinks | found["entity_sitelinks"]}
-    judged = judge_mentions(judge, {answer.text: type_hint} if type_hint else {}, known, state, runtime)
+    type_hints = {} if types[0] in UNTYPED else {answer.text: str(types[0])}
+    judged = judge_mentions(judge, type_hints, known, state, runtime)
     (judgement,) = judged["judgements"]
     update: Update = {"judgements": [*state.judgements, judgement], "usage": judged["usage"]}
     if judgement.matched and judgement.selection is not None:
         entry = judgement.selection
         update["result"] = answer.model_copy(update={"qid": entry.id, "url": entry.url})
     return update
-
-
-def _named_as(answer: Answer, state: QueryState) -> str | None:
-    """Return the type under which the evidence names the answer ("" when it has none), None for what has no entry."""
-    if answer.kind != "entity" or any(entity_key(item.label) == answer.entity for item in state.judgements):
-        return None
-    types = [m.type for note in state.evidence for m in note.mentions if m.key and m.key == answer.entity]
-    if not types or types[0] in UNNAMED:
-        return None
-    return "" if types[0] in UNTYPED else types[0]

@@ -11,6 +11,7 @@ from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.models.protocols import ChatModel
+from theworld.ontology.walking import word_steps
 from theworld.retrieval.channel import request_deadline
 from theworld.sql.database import Database
 from theworld.sql.model_statement import Written, write_statement
@@ -103,7 +104,7 @@ def evidence_paths(tables: Sequence[QueryTable]) -> list[EvidencePath]:
             note_id=f"table:{number}",
             steps=steps,
             weight=1.0,
-            text=steps[0].source + "".join(f" —{step.relation}→ {step.target}" for step in steps),
+            text=word_steps(steps),
         )
         for number, table in enumerate(tables, start=1)
         for steps in table.paths

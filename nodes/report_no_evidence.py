@@ -12,7 +12,7 @@ from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.retrieval.channel import LATE
-from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
+from theworld.state import Answer, Context, Degradation, QueryState, Update, context_of
 from theworld.text import fold
 
 SHOWN_TITLES = 3
@@ -67,45 +67,30 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: N
         tenant = "" if context.tenant == "default" else f" --tenant {shlex.quote(context.tenant)}"
         text = words["empty"].format(tenant=tenant)
         return {"result": Answer(text=text, reason="the store is empty")}
-    return {"result": _result(state, words), "degradations": noted}
+    return {"result": _why_none(state, words), "degradations": noted}
 
 
-def _result(state: QueryState, words: Mapping[str, str]) -> Answer:
-    """Say why there is no answer: the search failed, found too little, found nothing, or did not take place."""
-    failures = _failures(state)
-    if failures:
+def _why_none(state: QueryState, words: Mapping[str, str]) -> Answer:
+    """Say why there is no answer: the search failed, found too little, found nothing, or did not take place.
+
+    It failed when no channel answered and at least one failed, or no note could be read.
+    """
+    stage = "fuse_candidates" if state.channel_results else "retrieve"
+    failures = dict.fromkeys(f"{one.stage}: {one.reason}" for one in state.degradations if one.stage.startswith(stage))
+    if failures and not state.candidates:
         text = words["failed"].format(reasons=words["separator"].join(failures))
         reason = "every retrieval channel failed" if not state.channel_results else "the notes found cannot be read"
     else:
-        titles = _titles(state.evidence or state.candidates)
-        quoted = words["separator"].join(words["title"].format(title) for title in titles)
+        titles: dict[str, str] = {}
+        for note in state.evidence or state.candidates:
+            if note.title.strip():
+                titles.setdefault(fold(note.title), " ".join(note.title.split()))
+        quoted = words["separator"].join(words["title"].format(title) for title in [*titles.values()][:SHOWN_TITLES])
         nothing = words["nothing"] if state.channel_results else ""
-        late = _is_late(state)
+        late = state.rerank_outcome == "timeout" or any(
+            item.stage.startswith("retrieve_") and LATE in item.reason for item in state.degradations
+        )  # evidence may be missing for that alone
         text = words["late" if late else "insufficient"] + (words["found"].format(titles=quoted) if titles else nothing)
         searched = "nothing was found" if state.channel_results else "no document was searched"
         reason = "time ran out" if late else "the evidence does not suffice" if titles else searched
     return Answer(text=text, reason=reason)
-
-
-def _failures(state: QueryState) -> list[str]:
-    """Return the reasons when no channel answered and at least one failed, or no note could be read; else nothing."""
-    if state.candidates:
-        return []
-    stage = "fuse_candidates" if state.channel_results else "retrieve"
-    reasons = [f"{item.stage}: {item.reason}" for item in state.degradations if item.stage.startswith(stage)]
-    return list(dict.fromkeys(reasons))
-
-
-def _is_late(state: QueryState) -> bool:
-    """Return whether a channel, or the reranking, missed the deadline: evidence may be missing for that alone."""
-    return state.rerank_outcome == "timeout" or any(
-        item.stage.startswith("retrieve_") and LATE in item.reason for item in state.degradations
-    )
-
-
-def _titles(candidates: list[Candidate]) -> list[str]:
-    distinct: dict[str, str] = {}
-    for note in candidates:
-        if note.title.strip():
-            distinct.setdefault(fold(note.title), " ".join(note.title.split()))
-    return list(distinct.values())[:SHOWN_TITLES]

@@ -16,7 +16,6 @@ from theworld.answers.stated import STATED, FoundAnswer, Support
 from theworld.questions import Question
 from theworld.state import Candidate
 from theworld.text import Language, cjk_share, fold, split_sentences, tokens, without_qualifier
-from theworld.text.dates import DateSpan
 from theworld.text.folding import fold_in_place
 from theworld.text.sentences import apart
 from theworld.text.tokens import function_words
@@ -83,9 +82,20 @@ def answer_comparison(question: Question, evidence: Sequence[Candidate]) -> Foun
     topics = named_topics(question, evidence)
     if len(topics) != 2 or _OF_OTHERS.search(question.simplified):
         return None
-    asked, language = _without_names(question, topics), question.language
+    asked, language = question.simplified, question.language
+    for topic in topics:  # its name may hold any word that is looked for
+        at = fold_in_place(asked).find(fold_in_place(topic.name))
+        if at >= 0:
+            asked = asked[:at] + " " * len(topic.name) + asked[at + len(topic.name) :]
     if _SAME_COUNTRY.search(asked):
-        return _same_country(language, topics, evidence)
+        left, right = (country_of(evidence[topic.note].text) for topic in topics)
+        if left is None or right is None:
+            return None
+        text = YES[language] if left.country == right.country else NO[language]
+        support = Support(topics[0].note, left.start, left.end), Support(topics[1].note, right.start, right.end)
+        return FoundAnswer(
+            text, STATED, support, f"{topics[0].name}: {left.country}, {topics[1].name}: {right.country}"
+        )
     if _YES_NO.search(question.simplified) and not _OTHERWISE.search(asked):
         return _both_are(asked, language, topics, evidence)
     return _by_order(asked, topics, evidence)
@@ -108,7 +118,10 @@ def _by_order(asked: str, topics: Sequence[Topic], evidence: Sequence[Candidate]
     else:
         return None
     left, right = moments
-    if left is None or right is None or _tied(left, right):
+    if left is None or right is None:
+        return None
+    known = 1 + (left.month > 0 and right.month > 0) + (left.day > 0 and right.day > 0)
+    if left.moment[:known] == right.moment[:known]:  # as precisely as both are known
         return None
     winner = 0 if (left.moment < right.moment) != latest else 1
     dates = [Support(topic.note, d.start, d.end) for topic, d in zip(topics, (left, right), strict=True)]
@@ -116,26 +129,16 @@ def _by_order(asked: str, topics: Sequence[Topic], evidence: Sequence[Candidate]
     return FoundAnswer(topics[winner].name, STATED, (dates[winner], dates[1 - winner]), reason)
 
 
-def _tied(left: DateSpan, right: DateSpan) -> bool:
-    """Return whether two moments cannot be distinguished at the precision both have."""
-    parts = 1 + (left.month > 0 and right.month > 0) + (left.day > 0 and right.day > 0)
-    return left.moment[:parts] == right.moment[:parts]
-
-
-def _same_country(language: Language, topics: Sequence[Topic], evidence: Sequence[Candidate]) -> FoundAnswer | None:
-    left, right = (country_of(evidence[topic.note].text) for topic in topics)
-    if left is None or right is None:
-        return None
-    text = YES[language] if left.country == right.country else NO[language]
-    support = Support(topics[0].note, left.start, left.end), Support(topics[1].note, right.start, right.end)
-    return FoundAnswer(text, STATED, support, f"{topics[0].name}: {left.country}, {topics[1].name}: {right.country}")
-
-
 def _both_are(
     asked: str, language: Language, topics: Sequence[Topic], evidence: Sequence[Candidate]
 ) -> FoundAnswer | None:
     """Return yes when the first sentences of both notes say what is asked, no when only one of them does."""
-    wanted = _content(asked)
+    if cjk_share(asked):
+        asked = _EMPTY_ZH.sub(" ", asked)
+        for country in reversed(countries_in(asked)):  # 法国人 is of the country; words apart have tokens of their own
+            end = country.end + asked.startswith("人", country.end)
+            asked = f"{asked[: country.start]} {asked[country.start : country.end]} {asked[end:]}"
+    wanted = set(tokens(asked)) - _PLAIN_EN
     if not wanted:
         return None
     openings, shares = [], []
@@ -152,16 +155,6 @@ def _both_are(
     return FoundAnswer(text, STATED, tuple(openings), reason)
 
 
-def _content(asked: str) -> set[str]:
-    """Return the tokens of a question, its names left out, that say what is asked."""
-    if cjk_share(asked):
-        asked = _EMPTY_ZH.sub(" ", asked)
-        for country in reversed(countries_in(asked)):
-            end = country.end + asked.startswith("人", country.end)
-            asked = f"{asked[: country.start]} {asked[country.start : country.end]} {asked[end:]}"
-    return set(tokens(asked)) - _PLAIN_EN
-
-
 def named_topics(question: Question, evidence: Sequence[Candidate]) -> list[Topic]:
     """Return the topics a question names by title, in its order; longer names win over names inside them."""
     asked = f" {_APART.sub(' ', question.folded).strip()} "
@@ -176,13 +169,3 @@ def named_topics(question: Question, evidence: Sequence[Candidate]) -> list[Topi
                 found.setdefault(note.document_id, (at, at + len(form), Topic(index, title)))
     longest = sorted(found.values(), key=lambda one: (one[0] - one[1], one[2].note))
     return [topic for _, _, topic in sorted(apart(longest, lambda one: one[:2]))]
-
-
-def _without_names(question: Question, topics: Sequence[Topic]) -> str:
-    """Return a question in simplified Chinese with spaces where it names its topics."""
-    left = question.simplified
-    for topic in topics:
-        at = fold_in_place(left).find(fold_in_place(topic.name))
-        if at >= 0:
-            left = left[:at] + " " * len(topic.name) + left[at + len(topic.name) :]
-    return left

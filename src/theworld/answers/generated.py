@@ -62,7 +62,12 @@ def pack_evidence(evidence: Sequence[Candidate], budget: int) -> PackedEvidence:
     used = 0
     for index, note in enumerate(evidence):
         title = clean(note.title[:LONGEST_TITLE]).replace('"', "'").replace("\n", " ").replace(">", "›")
-        body = _within(clean(note.text), budget - used - NOTE_OVERHEAD - estimate_tokens(title))
+        whole, room = clean(note.text), budget - used - NOTE_OVERHEAD - estimate_tokens(title)
+        body = whole if estimate_tokens(whole) <= room else ""
+        for sentence in () if body else split_sentences(whole):
+            if estimate_tokens(whole[: sentence.end]) > room:
+                break
+            body = whole[: sentence.end]
         if not body:
             continue
         block = f'<note number="{len(shown) + 1}" title="{title}">\n{body}\n</note>'
@@ -75,18 +80,6 @@ def pack_evidence(evidence: Sequence[Candidate], budget: int) -> PackedEvidence:
 def clean(text: str) -> str:
     """Return a note's text without control, bidirectional and tag characters, its own `<note` marks made harmless."""
     return harmless(_CONTROL.sub("", _LINE_END.sub("\n", text)), "note").strip()
-
-
-def _within(text: str, budget: int) -> str:
-    if estimate_tokens(text) <= budget:
-        return text
-    kept = ""
-    for sentence in split_sentences(text):
-        longer = text[: sentence.end]
-        if estimate_tokens(longer) > budget:
-            break
-        kept = longer
-    return kept
 
 
 _WORD = r"(?:(?:notes?|sources?|笔记|筆記|注|註|来源|來源)\s*)?"
@@ -115,7 +108,11 @@ def check_citations(text: str, notes: int) -> CheckedText:
     invented: set[int] = set()
 
     def keep(match: re.Match[str]) -> str:
-        numbers = _numbers(match.group(1))
+        numbers: list[int] = []  # those between the ends of a range among them
+        for part in re.split(_JOINED, match.group(1), flags=re.IGNORECASE):
+            found = [int(number) for number in _NUMBER.findall(part)]
+            whole = len(found) == 2 and 0 < found[1] - found[0] < _LONGEST_RANGE
+            numbers += range(found[0], found[1] + 1) if whole else found
         real = [number for number in dict.fromkeys(numbers) if 1 <= number <= notes]
         invented.update(number for number in numbers if number not in real)
         cited.update(dict.fromkeys(real))
@@ -125,16 +122,6 @@ def check_citations(text: str, notes: int) -> CheckedText:
     if invented:
         checked = _SPACE_BEFORE_END.sub("", checked).lstrip(".:;,。：；， ")
     return CheckedText(checked.strip(), tuple(cited), tuple(sorted(invented)))
-
-
-def _numbers(cited: str) -> list[int]:
-    """Return the numbers of one mark, those between the ends of a range among them."""
-    numbers: list[int] = []
-    for part in re.split(_JOINED, cited, flags=re.IGNORECASE):
-        found = [int(number) for number in _NUMBER.findall(part)]
-        whole = len(found) == 2 and 0 < found[1] - found[0] < _LONGEST_RANGE
-        numbers += range(found[0], found[1] + 1) if whole else found
-    return numbers
 
 
 _LEADING = re.compile(r"(?P<marks>(?:\[\d+\]\s*)+)[.:;,)。：；，、\-–—]*\s*")

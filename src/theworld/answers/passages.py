@@ -127,8 +127,13 @@ def compose_passages(
     order = {piece.key: place for place, piece in enumerate(pieces)}
     runs: list[_Run] = []
     for piece in sorted(pieces, key=lambda one: one.key):
-        joined = _joined(runs[-1], piece, between) if runs else None
-        runs[-1:] = [joined] if joined else [*runs[-1:], _Run((piece,), piece.text)]
+        gap = None
+        if runs and runs[-1].pieces[0].note.section[:1] == piece.note.section[:1]:
+            gap = _gap(runs[-1].pieces[-1], piece, between)
+        if gap is None:
+            runs.append(_Run((piece,), piece.text))
+        else:
+            runs[-1] = _Run((*runs[-1].pieces, piece), runs[-1].text + gap + piece.text)
     runs = [run for run in runs if any(order[piece.key] < len(taken) for piece in run.pieces)]
     runs.sort(key=lambda run: min(order[piece.key] for piece in run.pieces))
     return tuple(_passage(number, run, coverage.words) for number, run in enumerate(runs, 1))
@@ -190,10 +195,12 @@ def _going_on(taken: Sequence[_Piece], between: ReadText, around: Around) -> Ite
     if piece.whole and (led or note.ordinal == first.ordinal + len(taken) - 1):
         near = note if led else first
         after = around(near.document_id, near.ordinal).get(note.ordinal + 1)
-        if after is not None and (led or _touches(piece, after, between)):
-            section = after.section[: len(note.section)] if led else after.section
-            if section == note.section:
-                yield after
+        if after is None:
+            return
+        follows = led or _gap(piece, _Piece(after, 0, len(after.text), after.lead), between) is not None
+        section = after.section[: len(note.section)] if led else after.section
+        if follows and section == note.section:
+            yield after
 
 
 def _fitting(
@@ -254,17 +261,6 @@ def _grown(taken: Sequence[_Piece], left: int, between: ReadText, around: Around
                 pieces.append(piece)
             last = piece
     return pieces
-
-
-def _joined(run: _Run, piece: _Piece, between: ReadText) -> _Run | None:
-    """Return a run with one more piece, None where it does not follow or stands in another section."""
-    same = run.pieces[0].note.section[:1] == piece.note.section[:1]
-    gap = _gap(run.pieces[-1], piece, between) if same else None
-    return None if gap is None else _Run((*run.pieces, piece), run.text + gap + piece.text)
-
-
-def _touches(piece: _Piece, after: Note, between: ReadText) -> bool:
-    return _gap(piece, _Piece(after, 0, len(after.text), after.lead), between) is not None
 
 
 def _gap(one: _Piece, other: _Piece, between: ReadText) -> str | None:

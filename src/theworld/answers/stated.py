@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theworld.state import AnswerScores, Candidate, DescribedSample, OntologyEvidence
+from theworld.state import AnswerScores, Candidate, OntologyEvidence
 from theworld.text import Language, entity_key, split_sentences, tokens
 from theworld.text.identity import names_in
 
@@ -40,21 +40,15 @@ def answer_from_facts(
 ) -> FoundAnswer | None:
     """Return what the question asks for by the ontology's facts, None where it asks for more than they say.
 
-    Its support are the sentences of the evidence that name both ends of the facts; there may be none.
+    Its support is for every fact the sentence of the evidence that names both its ends, first of all one with a word of
+    the relation; there may be none.
     """
     if ontology is None or not ontology.answered:
         return None
-    support = [place for one in ontology.described for place in _stating(one, evidence)]
-    facts = list(dict.fromkeys(fact for one in ontology.described for fact in one.facts))
-    way = "; ".join(f"{fact.source} —{fact.relation}→ {fact.target}" for fact in facts)
-    text = ("、" if language == "zh" else ", ").join(ontology.described[-1].names)
-    return FoundAnswer(text, BY_FACTS, tuple(dict.fromkeys(reversed(support))), f"facts of the ontology: {way}")
-
-
-def _stating(described: DescribedSample, evidence: Sequence[Candidate]) -> list[Support]:
-    """Return for every fact the sentence that names both its ends, first of all one with a word of the relation."""
-    found = []
-    for fact in described.facts:
+    support: list[Support] = []
+    ways: dict[str, None] = {}
+    for described, fact in ((one, fact) for one in ontology.described for fact in one.facts):
+        ways[f"{fact.source} —{fact.relation}→ {fact.target}"] = None
         ends = [
             [entity_key(name) for name in ([*described.aliases, end] if end in described.names else [end])]
             for end in (fact.source, fact.target)
@@ -67,5 +61,7 @@ def _stating(described: DescribedSample, evidence: Sequence[Candidate]) -> list[
             if all(any(map(names_in(sentence.text), keys)) for keys in ends)
         ]
         if naming:
-            found.append(min(naming, key=lambda pair: pair[0])[1])
-    return found
+            support.append(min(naming, key=lambda pair: pair[0])[1])
+    text = ("、" if language == "zh" else ", ").join(ontology.described[-1].names)
+    reason = f"facts of the ontology: {'; '.join(ways)}"
+    return FoundAnswer(text, BY_FACTS, tuple(dict.fromkeys(reversed(support))), reason)

@@ -273,20 +273,15 @@ def _candidate(qid: str, label: Any, description: Any, aliases: Any, key_props: 
         "label": clean_text(stated_text(label)),
         "description": clean_text(stated_text(description)),
     }
-    if names := [name for name in map(clean_text, _aliases(aliases)) if name]:
-        candidate["aliases"] = list(dict.fromkeys(names))
+    if isinstance(aliases, str):  # given as one text with commas, or as a list of texts or of `{"value": text}`
+        aliases = _COMMA.split(str.__str__(aliases)[:MAX_SCANNED_CHARACTERS])
+    listed = aliases if isinstance(aliases, Sequence) and not isinstance(aliases, bytes) else ()
+    texts = (one.get("value") if isinstance(one, Mapping) else one for one in listed[:MAX_SCANNED_ALIASES])
+    if names := list(dict.fromkeys(filter(None, map(clean_text, texts)))):
+        candidate["aliases"] = names
     if excerpt := clean_text(key_props):
         candidate["key_props_excerpt"] = excerpt
     return candidate
-
-
-def _aliases(stated: Any) -> list[Any]:
-    """Return aliases given as a list of texts or of `{"value": text}`, or as one text with commas."""
-    if isinstance(stated, str):
-        return _COMMA.split(str.__str__(stated)[:MAX_SCANNED_CHARACTERS])[:MAX_SCANNED_ALIASES]
-    if not isinstance(stated, Sequence) or isinstance(stated, bytes):
-        return []
-    return [alias.get("value") if isinstance(alias, Mapping) else alias for alias in stated[:MAX_SCANNED_ALIASES]]
 
 
 def readable(candidate: Any) -> dict[str, Any]:

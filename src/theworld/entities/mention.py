@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from itertools import dropwhile
 from os.path import commonprefix
 from typing import Any
 
@@ -238,11 +239,17 @@ class MentionInText:
     def names(self) -> tuple[str, ...]:
         """The mention, the full name that ends with it where the text has one (Britney Spears for Spears), and the
         mention with its full stop where it is an abbreviation."""
-        full, end = self._full_name(), self.start + len(self.label)
-        names = (self.label, full) if full else (self.label,)
+        names, end = [self.label], self.start + len(self.label)
+        surname = self.label[:1].isupper() and " " not in self.label and self.label.isascii()
+        for match in re.finditer(rf"\b{re.escape(self.label)}\b", self.context) if surname else ():
+            before = _NAME_BEFORE.search(self.context[max(0, match.start() - 60) : match.start()])
+            given = [*dropwhile(_NO_GIVEN_NAMES.__contains__, before.group().split() if before else ())]
+            if given:
+                names.append(" ".join([*given, self.label]))
+                break
         # A full stop that ends no sentence.
         abbreviated = self.start >= 0 and re.match(r"\.(?:[,;:)]| [a-z0-9])", self.context[end : end + 3])
-        return (*names, f"{self.label}.") if abbreviated else names
+        return (*names, f"{self.label}.") if abbreviated else tuple(names)
 
     @cached_property
     def apposed(self) -> frozenset[str]:
@@ -251,15 +258,3 @@ class MentionInText:
             return frozenset()
         found = re.finditer(rf"(?<!\w){re.escape(self.label)}(?:{_APPOSED})", self.context)
         return frozenset(token for match in found for token in tokens(match.group(1) or match.group(2)))
-
-    def _full_name(self) -> str | None:
-        if not self.label[:1].isupper() or " " in self.label or not self.label.isascii():
-            return None
-        for match in re.finditer(rf"\b{re.escape(self.label)}\b", self.context):
-            before = _NAME_BEFORE.search(self.context[max(0, match.start() - 60) : match.start()])
-            words = before.group().split() if before else []
-            while words and words[0] in _NO_GIVEN_NAMES:
-                words = words[1:]
-            if words:
-                return " ".join([*words, self.label])
-        return None

@@ -45,25 +45,19 @@ _OPENING = frozenset(
 def possible_names(text: str) -> Iterator[tuple[Place, str]]:
     """Yield the place and identity key of every run of words or characters that is no function words alone."""
     text = text[:LONGEST_READ]
-    for start, end in (*_latin(text), *_chinese(text)):
-        if key := entity_key(text[start:end]):
-            yield (start, end), key
-
-
-def _latin(text: str) -> Iterator[Place]:
-    words = list(_WORD.finditer(text))
+    words, places = list(_WORD.finditer(text)), list[Place]()
     for i, first in enumerate(words):
         content = False
         for last in words[i : i + LONGEST_NAME_WORDS]:
             content = content or last.group().lower() not in function_words()
             if content and (last is not first or not first.group()[0].islower()):
-                yield first.start(), last.end()
-
-
-def _chinese(text: str) -> Iterator[Place]:
+                places.append((first.start(), last.end()))
     for run in _CJK_RUN.finditer(text):
         for start in range(run.start(), run.end() - 1):
-            yield from ((start, end) for end in range(start + 2, min(start + LONGEST_NAME_CJK, run.end()) + 1))
+            places += ((start, end) for end in range(start + 2, min(start + LONGEST_NAME_CJK, run.end()) + 1))
+    for start, end in places:
+        if key := entity_key(text[start:end]):
+            yield (start, end), key
 
 
 def quoted_names(text: str) -> Iterator[tuple[Place, str]]:

@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from theworld.questions.answer_type import AnswerType, expected_answer_type
 from theworld.questions.names import Place, capitalised_names, identifiers, name_tokens, possible_names, quoted_names
-from theworld.questions.words import QuestionWords, content_words
+from theworld.questions.words import QuestionWords
 from theworld.text import Language, cjk_share, detect_language, fold, tokens
 from theworld.text.folding import simplified
 from theworld.text.identity import names_in
@@ -115,7 +115,7 @@ class Question:
     @_Once
     def content(self) -> tuple[str, ...]:
         """Those that are no function words; all where there are no others."""
-        return content_words(self.tokens)
+        return tuple(word for word in self.tokens if word not in function_words()) or self.tokens
 
     @_Once
     def keywords(self) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 
 from theworld.text import fold, tokens
 from theworld.text.language import CJK_RANGES, has_ideographs
-from theworld.text.tokens import function_words, token_set
+from theworld.text.tokens import token_set
 
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
 AGAIN = 0.1
@@ -22,11 +22,6 @@ AGAIN = 0.1
 MARKED_SHARE = 0.5
 """A word is marked where it says at least this share of what those of the question's words that were found say on
 average: pairs of characters across two Chinese words are found nowhere, and would keep the others from being marked."""
-
-
-def content_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the index tokens that are no function words, all where there are no others."""
-    return tuple(word for word in words if word not in function_words()) or tuple(words)
 
 
 def idf(found: int, texts: int) -> float:
@@ -63,16 +58,15 @@ class QuestionWords:
         """Return (start, end) of each run of the question's telling words in a text, ascending and apart."""
         found: list[tuple[int, int]] = []
         for match in _WORD.finditer(text):
-            for start, end in self._spans(match.group(), match.start()):
+            word, offset = match.group(), match.start()
+            if has_ideographs(word):  # index tokens of Chinese are pairs of characters, so that folding keeps places
+                pairs = [word] if len(word) == 1 else [word[i : i + 2] for i in range(len(word) - 1)]
+                marked = [(i, i + len(pair)) for i, pair in enumerate(pairs) if fold(pair) in self._marked]
+            else:
+                marked = [(0, len(word))] if self._marked.intersection(tokens(word)) else []
+            for start, end in ((offset + first, offset + last) for first, last in marked):
                 if found and start <= found[-1][1]:
                     found[-1] = (found[-1][0], max(end, found[-1][1]))
                 else:
                     found.append((start, end))
         return tuple(found)
-
-    def _spans(self, word: str, offset: int) -> list[tuple[int, int]]:
-        if not has_ideographs(word):
-            return [(offset, offset + len(word))] if self._marked.intersection(tokens(word)) else []
-        # Index tokens of Chinese are pairs of characters, so that folding keeps their places.
-        pairs = [word] if len(word) == 1 else [word[i : i + 2] for i in range(len(word) - 1)]
-        return [(offset + i, offset + i + len(pair)) for i, pair in enumerate(pairs) if fold(pair) in self._marked]

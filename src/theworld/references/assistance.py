@@ -48,7 +48,8 @@ def ask_model(
     try:
         reply = resolver(query, list(history))
         if inspect.isawaitable(reply):
-            reply = _await(reply)
+            with ThreadPoolExecutor(max_workers=1) as pool:  # the caller's thread may be running a loop of its own
+                reply = pool.submit(asyncio.run, asyncio.wait_for(reply, timeout=None)).result()
         if isinstance(reply, Mapping) and isinstance(reply.get("usage"), ModelUsage):
             usage = reply["usage"]
         reply = extract_json_from_text(reply) if isinstance(reply, str) else reply
@@ -80,14 +81,6 @@ def model_resolver(model: ChatModel, *, turns: int = 10, timeout_s: float | None
             raise failure from error
 
     return resolve
-
-
-def _await(awaitable: Any) -> Any:
-    async def result() -> Any:
-        return await awaitable
-
-    with ThreadPoolExecutor(max_workers=1) as pool:  # the caller's thread may be running a loop of its own
-        return pool.submit(asyncio.run, result()).result()
 
 
 def _reference(reply: Any, messages: int) -> ResolvedReference:

@@ -6,7 +6,7 @@ In brackets, itself made to stand alone: a search with both finds more than one 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from operator import itemgetter
@@ -30,7 +30,7 @@ from theworld.references.frames import (
 )
 from theworld.references.history import cut_at_word, last_answer, named_words, names_in, text_of, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
-from theworld.text import entity_key, place_of, split_sentences
+from theworld.text import place_of, split_sentences
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 from theworld.text.sentences import FENCE
@@ -105,10 +105,6 @@ def is_small_talk(text: str) -> bool:
     return pattern_of(_SMALL_TALK).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…")) is not None
 
 
-def _about_nothing(text: str) -> bool:
-    return is_small_talk(text) or asks_of_chat_alone(text)
-
-
 class FollowUp:
     """A query in its conversation, and what is made of it in either language.
 
@@ -127,9 +123,11 @@ class FollowUp:
     @cached_property
     def before(self) -> Antecedent:
         """The user's last question, made to stand alone, small talk and what is about the chat left out; else empty."""
-        asked = ((i, text_of(self.history[i]).strip()) for i in self.recent if self.history[i].role == "user")
-        index, text = next(((i, text) for i, text in asked if text and not _about_nothing(text)), (-1, ""))
-        return Antecedent(self.alone(text, self.history[:index]) if text else "", index)
+        for index in self.recent:
+            text = text_of(self.history[index]).strip() if self.history[index].role == "user" else ""
+            if text and not is_small_talk(text) and not asks_of_chat_alone(text):
+                return Antecedent(self.alone(text, self.history[:index]), index)
+        return Antecedent("", -1)
 
     @property
     def asked(self) -> str:
@@ -200,7 +198,7 @@ class FollowUp:
     def refill(self, value: str, *, named: bool = True) -> Standalone | None:
         """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
         own, root = self.frame
-        text = self.with_listed(value, own) or refilled(value, own, named=named)
+        text = refilled(value, own, named=named)
         query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
 
@@ -240,14 +238,6 @@ class FollowUp:
                 return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
         return None
 
-    def with_listed(self, value: str, question: str) -> str | None:
-        """Return a question with an item that a text names in the place of another one of the same list, if so."""
-        for *_, items in self._offers(None):
-            names = {entity_key(name): name for name in map(_name_of, items)}
-            if (named := names.get(entity_key(value))) and (text := _exchanged(names.values(), named, question)):
-                return text
-        return None
-
     def _offers(self, ordinal: re.Match[str] | None) -> Iterator[tuple[int, int, Sequence[str]]]:
         """Yield of each list the noun's length where it is named so, its answer, its items: lines before sentences."""
         answers = [i for i in self.recent if i and self.history[i].role == "assistant"]
@@ -267,8 +257,13 @@ class FollowUp:
         text = chosen.text if step else _name_of(chosen.text)
         before, after = self.query[: span.start], self.query[span.end :]
         if _SAYS_NO_MORE.fullmatch(before + after):
-            other = _exchanged(map(_name_of, items), text, self.before.text)
-            return other or with_context(text, self.before.text) or text
+            question = self.before.text
+            own = fold_in_place(in_frame(question)[0])
+            places = ((place_of(fold_in_place(other), own), len(other)) for other in map(_name_of, items))
+            start, length = next((place for place in places if place[0] >= 0), (-1, 0))
+            if length:  # one of the items was asked about
+                return question[:start] + text + question[start + length :]
+            return with_context(text, question) or text
         asked = next((i for i in range(chosen.source - 1, -1, -1) if self.history[i].role == "user"), None)
         question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
         if len(text) > LONGEST_INLINE or step:
@@ -296,14 +291,6 @@ class FollowUp:
 def _name_of(item: str) -> str:
     """Return what an item of a list is called, without what a colon adds."""
     return _COLON.split(item)[0].strip() or item
-
-
-def _exchanged(names: Iterable[str], name: str, question: str) -> str | None:
-    """Return a question with a name in the place of the first of its like that it asks about; None without one."""
-    own = fold_in_place(in_frame(question)[0])
-    places = ((place_of(fold_in_place(other), own), len(other)) for other in names)
-    start, length = next((place for place in places if place[0] >= 0), (-1, 0))
-    return question[:start] + name + question[start + length :] if length else None
 
 
 def _named(ordinal: re.Match[str], lead: str) -> int:
@@ -352,22 +339,20 @@ def lists_in(text: str) -> tuple[tuple[str, ...], ...]:
 @lru_cache(maxsize=1024)
 def enumerations_in(answer: str) -> tuple[tuple[str, ...], ...]:
     """Return the enumerations of nouns within sentences ("sencha, assam and oolong"), without what is round them."""
-    text = _BRACKETED.sub("", _plain(answer[: LONGEST_CONTEXT * 3]))
-    return tuple(filter(None, (_items(_SEPARATOR.split(match.group())) for match in _ENUMERATION.finditer(text))))
-
-
-def _items(parts: list[str]) -> tuple[str, ...]:
-    first, *middle, last = (part.strip() for part in parts)
-    chinese = has_ideographs(first + last)
-    first, last = _ROUND.split(first)[-1].strip(), _ROUND.split(last)[0].strip()
-    others = middle or [last]
-    if not chinese:
-        first = " ".join(first.split()[-max(len(other.split()) for other in others) :])
-    elif middle and has_ideographs(first):
-        first = first[-max(map(len, middle)) :]
-    items = (first, *middle, last)
-    nouns = all(items) and max(map(len, items)) <= LONGEST_INLINE and (chinese or not any(map(_ROUND.search, middle)))
-    return items if nouns else ()
+    found: list[tuple[str, ...]] = []
+    for match in _ENUMERATION.finditer(_BRACKETED.sub("", _plain(answer[: LONGEST_CONTEXT * 3]))):
+        first, *middle, last = (part.strip() for part in _SEPARATOR.split(match.group()))
+        chinese = has_ideographs(first + last)
+        first, last = _ROUND.split(first)[-1].strip(), _ROUND.split(last)[0].strip()
+        if not chinese:
+            first = " ".join(first.split()[-max(len(other.split()) for other in middle or [last]) :])
+        elif middle and has_ideographs(first):
+            first = first[-max(map(len, middle)) :]
+        items = (first, *middle, last)
+        short = all(items) and max(map(len, items)) <= LONGEST_INLINE
+        if short and (chinese or not any(map(_ROUND.search, middle))):
+            found.append(items)
+    return tuple(found)
 
 
 def _plain(text: str) -> str:

@@ -86,18 +86,6 @@ def _genuine(spans: Sequence[Span], folded: str) -> list[Span]:
     return [s for s in spans if not any(a <= s.start and s.end <= b and (a, b) != s[:2] for a, b in friends)]
 
 
-def find_keywords(folded: str, config: ReferenceResolverConfig) -> list[Detected]:
-    """Return the keywords of a folded text, of both tables: the specification's before others, the longest first."""
-    mappings = config.reference_mappings_en | config.reference_mappings_cn
-    more = added_mappings("en") | added_mappings("cn")
-    found = []
-    for span in _genuine(find_phrases(mappings, folded), folded):
-        mapping = mappings[span.phrase]
-        kind, scope = ReferenceType(mapping["type"]), ReferenceScope(mapping["scope"])
-        found.append(Detected(span, "keyword", kind, scope, added=mapping == more.get(span.phrase)))
-    return apart(sorted(found, key=lambda item: (item.added, longest_first(item.span))), lambda item: item.span[:2])
-
-
 @cache
 def _corrections() -> tuple[list[str], re.Pattern[str]]:
     """Return the phrases that reject an answer, and the pattern of a clause that holds nothing but a weaker one."""
@@ -105,16 +93,6 @@ def _corrections() -> tuple[list[str], re.Pattern[str]]:
     clause = rf"{around}*?(?P<weak>{weak})(?:{around}|{weak})*"
     strong = [phrase for code in LANGUAGES for phrase in load_table("language")["corrections"][code]]
     return strong, re.compile(rf"(?:^|[，。,.!！；;])\s*{clause}\s*(?=[，。,.!！？?；;]|$)")
-
-
-def find_corrections(folded: str) -> list[Detected]:
-    """Return the expressions that reject the last answer; a weak one only where its clause holds nothing else."""
-    strong, clause = _corrections()
-    matches = islice(clause.finditer(folded), MOST_OCCURRENCES)
-    weak = [Span(*match.span("weak"), match["weak"]) for match in matches]
-    ordered = sorted(_genuine([*find_phrases(strong, folded), *weak], folded), key=longest_first)
-    spans = apart(ordered, lambda span: span[:2])
-    return [Detected(s, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS) for s in spans]
 
 
 def in_zone(moment: datetime, zone: tzinfo) -> datetime:
@@ -146,9 +124,25 @@ def find_references(
 ) -> list[Detected]:
     """Return the keywords and corrections of a folded query, and its time words that mean the conversation.
 
-    Without a verb of speaking something must have been said at that time which shares the query's topic, if it has one.
+    Of the keywords of both tables the specification's come before others, then the longest. A weak correction counts
+    only where its clause holds nothing else. Without a verb of speaking something must have been said at that time
+    which shares the query's topic, if it has one.
     """
-    found = [*find_keywords(folded, config), *find_corrections(folded)]
+    mappings = config.reference_mappings_en | config.reference_mappings_cn
+    more = added_mappings("en") | added_mappings("cn")
+    keywords = []
+    for span in _genuine(find_phrases(mappings, folded), folded):
+        mapping = mappings[span.phrase]
+        kind, scope = ReferenceType(mapping["type"]), ReferenceScope(mapping["scope"])
+        keywords.append(Detected(span, "keyword", kind, scope, added=mapping == more.get(span.phrase)))
+    keywords.sort(key=lambda item: (item.added, longest_first(item.span)))
+    found = apart(keywords, lambda item: item.span[:2])
+    strong, clause = _corrections()
+    matches = islice(clause.finditer(folded), MOST_OCCURRENCES)
+    weak = [Span(*match.span("weak"), match["weak"]) for match in matches]
+    rejecting = sorted(_genuine([*find_phrases(strong, folded), *weak], folded), key=longest_first)
+    for span in apart(rejecting, lambda span: span[:2]):
+        found.append(Detected(span, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS))
     spoken = any_of("language", "spoken_of").search(folded) is not None
     for word in find_time_words(folded, in_zone(now, zone)):
         topic = topic_tokens(folded[: word.span.start] + " " + folded[word.span.end :])

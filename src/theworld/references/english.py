@@ -249,6 +249,6 @@ def _side_by_side(said: Antecedent) -> tuple[Antecedent, ...]:
     names = sure_names(said.text)
     gaps = [said.text[one.start + len(one.text) : other.start] for one, other in pairwise(names)]
     apart = next((place for place, gap in enumerate(gaps) if not _BESIDE.fullmatch(gap)), len(gaps))
-    if not gaps or apart == 0 or (apart < len(gaps) and said.text.rstrip().endswith("?")):
+    if apart == 0 or (apart < len(gaps) and said.text.rstrip().endswith("?")):
         return ()
     return tuple(Antecedent(name.text, said.source) for name in names[: min(apart + 1, MOST_OPTIONS)])

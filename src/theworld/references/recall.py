@@ -124,13 +124,18 @@ class Conversation:
         return self.show(last_turns(history, self.config.last_few_turns), "no topic label; the last turns")
 
     def _stance(self, topic: str) -> Found:
-        if cached := cached_stance(self.stance_cache, topic, self.language):
-            text, stance = cached
+        """Return the cache's best stance, one on the topic before the latest; without any the history's."""
+        wanted, kept = topic_tokens(topic), (self.stance_cache or {}).values()
+        if entries := [entry for entry in kept if isinstance(entry, Mapping) and entry.get("stance")]:
+            best = max(entries, key=lambda e: (overlap(wanted, f"{e.get('topic') or ''} {e['stance']}"), _moment(e)))
+            subject, stance = str(best.get("topic") or "").strip(), str(best["stance"])
+            template: str = load_table("language")["labels"][self.language]["stance"] if subject else "{stance}"
+            text = template.replace("{topic}", subject).replace("{stance}", stance)
             said = [i for i, m in enumerate(self.history) if m.role == "assistant" and stance in text_of(m)]
             return Found(said[-1:], text, "the stance cache")
         places = (i for i in range(len(self.history) - 1, -1, -1) if self.history[i].role == "assistant")
         stated = (i for i in places if is_stance(text_of(self.history[i])))
-        ranked = islice(stated, MOST_RANKED if (wanted := topic_tokens(topic)) else 1)
+        ranked = islice(stated, MOST_RANKED if wanted else 1)
         index = max(ranked, key=lambda i: overlap(wanted, text_of(self.history[i])), default=None)
         if index is not None:
             content = text_of(self.history[index])
@@ -175,21 +180,6 @@ def extract_stances(
                 at = kept.get("updated_at", "")
             stances[key] = {"topic": topic, "stance": sentence, "updated_at": at}
     return dict(list(stances.items())[-MOST_STANCES:])
-
-
-def cached_stance(cache_: Mapping[str, Any] | None, topic: str, language: LanguageCode) -> tuple[str, str] | None:
-    """Return the cache's best stance, with its topic as the language labels it and by itself; None where there is none.
-
-    One on the topic named in the query comes first, then the latest; ties go to the first.
-    """
-    entries = [entry for entry in (cache_ or {}).values() if isinstance(entry, Mapping) and entry.get("stance")]
-    if not entries:
-        return None
-    wanted = topic_tokens(topic)
-    best = max(entries, key=lambda e: (overlap(wanted, f"{e.get('topic') or ''} {e['stance']}"), _moment(e)))
-    subject, stance = str(best.get("topic") or "").strip(), str(best["stance"])
-    template: str = load_table("language")["labels"][language]["stance"] if subject else "{stance}"
-    return template.replace("{topic}", subject).replace("{stance}", stance), stance
 
 
 def _moment(entry: Mapping[str, Any]) -> tuple[int, float, str]:

@@ -80,8 +80,13 @@ class ReferenceResolver:
         cache = stance_cache if isinstance(stance_cache, Mapping) else None
         conversation = Conversation(as_messages(history), language, self.config, ZoneInfo(self.config.timezone), cache)
         alone = _standalone(query, conversation.history, language, antecedent)
-        found = self._detect(query, now or self._now(), conversation, alone)
-        result = self._assemble(query, found, conversation, alone)
+        folded = fold_in_place(query)
+        found = find_references(folded, self.config, now or self._now(), conversation.history, conversation.zone)
+        item = alone.references[0].span if alone.reason == ITEM else Span(0, 0, "")  # "the second one you named"
+        rest = folded[: item.start].ljust(item.end) + folded[item.end :]
+        if conversation.history and (span := chat_question(rest if topic_tokens(rest) else folded)):
+            found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
+        result = self._assemble(query, order_references([*found, *alone.references]), conversation, alone)
         return self._assist(result, query, conversation) if use_model else result
 
     def update_config(self, **settings: Any) -> None:
@@ -108,15 +113,6 @@ class ReferenceResolver:
         changed: dict[str, Any] = {name: {**getattr(self.config, name), keyword: mapping}}
         self.config = replace(self.config, **changed)
 
-    def _detect(self, query: str, now: datetime, conversation: Conversation, alone: Standalone) -> list[Detected]:
-        folded = fold_in_place(query)
-        found = find_references(folded, self.config, now, conversation.history, conversation.zone)
-        item = alone.references[0].span if alone.reason == ITEM else Span(0, 0, "")  # "the second one you named"
-        rest = folded[: item.start].ljust(item.end) + folded[item.end :]
-        if conversation.history and (span := chat_question(rest if topic_tokens(rest) else folded)):
-            found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
-        return order_references([*found, *alone.references])
-
     def _assemble(
         self, query: str, found: Sequence[Detected], conversation: Conversation, alone: Standalone
     ) -> ResolvedReference:
@@ -131,7 +127,15 @@ class ReferenceResolver:
                 standalone_query=alone.query if self.config.rewrite else None,
                 in_context=_in_context(query, conversation.history, alone) if self.config.rewrite else None,
             )
-        matches = tuple(_match(query, item, found, conversation, alone) for item in found)
+        matches: list[ReferenceMatch] = []
+        for item in found:
+            kind, scope, (start, end, keyword) = item.reference_type, item.scope, item.span
+            if item.kind in {"continuation", "pronoun"} and alone.sources:
+                turns, content, reason = conversation.show(alone.sources, alone.reason)
+            else:
+                topic = "" if item.kind == "history" else named_topic(query, item, found)
+                turns, content, reason = conversation.find(kind, scope, topic, item.interval)
+            matches.append(ReferenceMatch(keyword, (start, end), kind, scope, tuple(turns), content, reason))
         first = matches[0]
         metadata |= {"kind": found[0].kind, "reason": first.reason}
         if recall := recall_turns(first.scope, self.config):
@@ -149,7 +153,7 @@ class ReferenceResolver:
             source_turns=list(first.source_turns),
             matched_keyword=first.keyword,
             metadata=metadata,
-            matches=matches,
+            matches=tuple(matches),
             standalone_query=rewritten if self.config.rewrite else None,
             options=alone.options,
         )
@@ -181,18 +185,6 @@ def _evidence(query: str, found: Sequence[Detected], conversation: Conversation,
     if kind in {"pronoun", "continuation"}:
         return "ambiguous" if len(alone.options) > 1 else f"{kind if alone.sure else 'context'}_{conversation.language}"
     return "just" if found[0].span.phrase == "just" else kind
-
-
-def _match(
-    query: str, item: Detected, found: Sequence[Detected], conversation: Conversation, alone: Standalone
-) -> ReferenceMatch:
-    if item.kind in {"continuation", "pronoun"} and alone.sources:
-        turns, content, reason = conversation.show(alone.sources, alone.reason)
-    else:
-        topic = "" if item.kind == "history" else named_topic(query, item, found)
-        turns, content, reason = conversation.find(item.reference_type, item.scope, topic, item.interval)
-    start, end, keyword = item.span
-    return ReferenceMatch(keyword, (start, end), item.reference_type, item.scope, tuple(turns), content, reason)
 
 
 def _standalone(

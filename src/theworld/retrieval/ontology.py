@@ -74,7 +74,14 @@ class OntologyChannel:
         # A filter may take most notes away, so more are asked for.
         most, hops = limit * 4 if context.filters else limit, self.settings.hops
         found = find(index, matches, language, reading=reading, hops=hops, limit=most, deadline=deadline)
-        kept = self._passing(found.notes, context, deadline)[:limit]
+        kept = list(found.notes)
+        if context.filters:
+            wanted = wanted_terms(context.filters)
+            asked = [note_id for note_id, _ in kept]
+            stored = self._notes.notes(asked, tenant=context.tenant, mentions=False, within=deadline)
+            passing = {note.id for note in stored if passes(filter_terms(note.metadata, note.document_id), wanted)}
+            kept = [hit for hit in kept if hit[0] in passing]
+        kept = kept[:limit]
         ids = {note_id for note_id, _ in kept}
         evidence = OntologyEvidence(
             matches=tuple(shown_matches(index, matches, language)),
@@ -90,15 +97,6 @@ class OntologyChannel:
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
         return OntologyFindings(evidence, kept)
-
-    def _passing(self, notes: Hits, context: Context, deadline: Deadline) -> list[tuple[str, float]]:
-        if not context.filters:
-            return list(notes)
-        wanted = wanted_terms(context.filters)
-        ids = [note_id for note_id, _ in notes]
-        stored = self._notes.notes(ids, tenant=context.tenant, mentions=False, within=deadline)
-        passing = {note.id for note in stored if passes(filter_terms(note.metadata, note.document_id), wanted)}
-        return [(note_id, score) for note_id, score in notes if note_id in passing]
 
     def _titled(self, found: Findings, ids: set[str], tenant: str, deadline: Deadline) -> list[EvidencePath]:
         """Return the paths to notes that are kept and say something, the notes called by their titles."""

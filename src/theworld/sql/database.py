@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -26,7 +26,7 @@ from theworld.sql.drafting.proposing import draft_mapping, labels_for
 from theworld.sql.engines import Engine, Rows, open_engine
 from theworld.sql.guard import check_statement, parse_statement
 from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.plan import Plan, UnclearError
+from theworld.sql.plan import UnclearError
 from theworld.sql.questions.completeness import check_sure
 from theworld.sql.questions.cutting import cut_question
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Named, cue_meanings, label_meanings
@@ -146,19 +146,19 @@ class Database:
         terms, unknown = cut_question(question, self.now(now), self.lexicon(tenant))
         plans = plan_terms(terms, unknown, mapping=self.mapping, language=language)
         check_sure(plans, self.mapping)
-        run = partial(self._run, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run)
-        return tuple(self._answered(plan, language, run) for plan in plans)
-
-    def _answered(self, plan: Plan, language: Language, run: Callable[..., tuple[Rows, dict[str, Any]]]) -> QueryTable:
-        """Return the table of one plan; of a ranking one more row is read, to see who shares the last place."""
-        ranked = plan.limit if plan.shape == "top" else None
-        tree, parameters = build(replace(plan, limit=ranked + 1) if ranked else plan, self.mapping, language)
-        rows, how = run(tree, parameters=parameters)
-        if ranked and len(rows.rows) > ranked:
-            if rows.rows[ranked][-1] == rows.rows[ranked - 1][-1]:
-                plan = replace(plan, reading=(*plan.reading, str(WORDS[language]["tied"])))
-            rows = replace(rows, rows=rows.rows[:ranked])
-        return to_table(plan, rows, mapping=self.mapping, language=language).model_copy(update=how)
+        tables = []
+        for plan in plans:
+            ranked = plan.limit if plan.shape == "top" else None  # one row more shows who shares the last place
+            tree, parameters = build(replace(plan, limit=ranked + 1) if ranked else plan, self.mapping, language)
+            rows, how = self._run(tree, tenant=tenant, parameters=parameters, timeout_ms=timeout_ms, dry_run=dry_run)
+            told = plan.reading
+            if ranked and len(rows.rows) > ranked:
+                if rows.rows[ranked][-1] == rows.rows[ranked - 1][-1]:
+                    told = (*told, str(WORDS[language]["tied"]))
+                rows = replace(rows, rows=rows.rows[:ranked])
+            table = to_table(replace(plan, reading=told), rows, mapping=self.mapping, language=language)
+            tables.append(table.model_copy(update=how))
+        return tuple(tables)
 
     def _kept(self, question: str) -> str | None:
         return self.confirmed.get(fold_in_place(question).strip())

@@ -19,6 +19,7 @@ _SPACE = re.compile(r"[\s_]+")
 _CJK = 0x2E80
 _SPACES_AND_DOTS = re.compile(r"[\s_·•‧・]+")
 _NUMERALS = frozenset(CHINESE_NUMERAL)
+_NUMERAL = f"[{CHINESE_NUMERAL}]"
 _EDGE = "\"'“”‘’《》〈〉「」『』()（）[]【】,，.。;；:：!！?？、-–—"
 _QUALIFIER = re.compile(r"[（(][^()（）]*[)）]$")
 _REMEMBERED_CHARACTERS = 200
@@ -71,20 +72,17 @@ def _joins(left: str, right: str) -> bool:
 
 
 def names_in(text: str) -> Callable[[str], bool]:
-    """Return a test whether a text names an entity key: whole words and numbers, anywhere in Chinese."""
+    """Return a test whether a text names an entity key: whole words and numbers, anywhere in Chinese.
+
+    A key that begins or ends with a Chinese numeral is not inside a longer one: 三 is not in 二十三.
+    """
     folded = _SPACES_AND_DOTS.sub(" ", fold(text))
 
     def named(key: str) -> bool:
-        numeral = _numeral(key)
-        return bool(numeral.search(folded)) if numeral else place_of(key, folded) >= 0
+        first, last = key[:1] in _NUMERALS, key[-1:] in _NUMERALS
+        if not (first or last):
+            return place_of(key, folded) >= 0
+        apart = f"{f'(?<!{_NUMERAL})' * first}{re.escape(key)}{f'(?!{_NUMERAL})' * last}"
+        return re.search(apart, folded) is not None
 
     return named
-
-
-def _numeral(key: str) -> re.Pattern[str] | None:
-    """Return what finds a key that begins or ends with a Chinese numeral, not inside a longer one: 三 in 二十三."""
-    first, last = key[:1] in _NUMERALS, key[-1:] in _NUMERALS
-    if not key or not (first or last):
-        return None
-    apart = f"[{''.join(sorted(_NUMERALS))}]"
-    return re.compile(f"{f'(?<!{apart})' * first}{re.escape(key)}{f'(?!{apart})' * last}")

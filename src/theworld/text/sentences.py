@@ -50,11 +50,12 @@ def split_sentences(text: str) -> list[Sentence]:
     """Return the sentences of a text in order, without surrounding white space; empty ones are left out."""
     found: list[Sentence] = []
     begin = 0
-    for match in _END.finditer(text):
-        if _is_boundary(text, match):
-            _append(found, text, begin, match.end())
-            begin = match.end()
-    _append(found, text, begin, len(text))
+    for end in (*(match.end() for match in _END.finditer(text) if _is_boundary(text, match)), len(text)):
+        piece = text[begin:end]
+        if stripped := piece.strip():
+            start = begin + len(piece) - len(piece.lstrip())
+            found.append(Sentence(stripped, start, start + len(stripped)))
+        begin = end
     return found
 
 
@@ -64,14 +65,6 @@ def last_break(text: str, start: int, end: int) -> int:
     Without any it is the end: then a word is cut.
     """
     return max((gap.start() for gap in _BREAK.finditer(text, start, end)), default=end)
-
-
-def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
-    piece = text[start:end]
-    stripped = piece.strip()
-    if stripped:
-        offset = start + len(piece) - len(piece.lstrip())
-        found.append(Sentence(stripped, offset, offset + len(stripped)))
 
 
 def apart(items: Iterable[T], place: Callable[[T], tuple[int, int]]) -> list[T]:

@@ -351,7 +351,12 @@ def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
         if last and between and (opened or not between.group().strip().startswith("and")):
             whole = _span(last, item, folded)
             begin = opening.start() if opening else last.place[0]
-            ends = _ends(last, item, whole) if opened else None
+            ends = None
+            if opened and whole.start is not None and whole.end is not None:  # both, moved into the years of the whole
+                ends = (
+                    replace(last, start=whole.start, end=shifted(whole.start, last.unit, last.count)),
+                    replace(item, start=shifted(whole.end, item.unit, -item.count), end=whole.end),
+                )
             joined[-1] = replace(whole, place=(begin, item.place[1]), ends=ends)
         else:
             joined.append(item)
@@ -376,16 +381,6 @@ def _span(first: TimeRange, last: TimeRange, folded: str) -> TimeRange:
             return TimeRange(start, end, "month", months, (first.place[0], last.place[1]))
         return TimeRange(start, end, "day", days, (first.place[0], last.place[1]))
     return TimeRange(start, end, last.unit, 1, (first.place[0], last.place[1]))
-
-
-def _ends(first: TimeRange, last: TimeRange, whole: TimeRange) -> tuple[TimeRange, TimeRange] | None:
-    """Return the two periods a range was joined of, moved into its years; None when it is open."""
-    if whole.start is None or whole.end is None:
-        return None
-    return (
-        replace(first, start=whole.start, end=shifted(whole.start, first.unit, first.count)),
-        replace(last, start=shifted(whole.end, last.unit, -last.count), end=whole.end),
-    )
 
 
 def _bound(item: TimeRange, folded: str, tomorrow: datetime) -> TimeRange:

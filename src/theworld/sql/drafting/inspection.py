@@ -26,6 +26,8 @@ Kind = Literal["text", "number", "integer", "date", "boolean", "other"]
 SAMPLED_ROWS = 20_000
 MOST_VALUES = 300
 """Distinct values of a column that are looked at."""
+_KINDS: dict[type[TypeEngine[Any]], Kind] = {sa.Boolean: "boolean", sa.Date: "date", sa.DateTime: "date"}
+_KINDS |= {sa.Integer: "integer", sa.Numeric: "number", sa.Float: "number", sa.String: "text"}
 _DATE = re.compile(r"(18|19|20|21)\d\d-\d\d-\d\d([ T].*)?")
 _COMMENT = re.compile(r"^\s*[\[\"`]?([^\W\d]\w*)[\]\"`]?\s.*?--\s*(.+?)\s*$")
 
@@ -100,9 +102,12 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
         found = {}
         for name in sorted(inspector.get_table_names()):
             described = {c["name"]: c for c in inspector.get_columns(name)}
-            kinds = {column: _kind(c["type"]) for column, c in described.items()}
+            kinds: dict[str, Kind] = {
+                column: next((kind for one, kind in _KINDS.items() if isinstance(c["type"], one)), "other")
+                for column, c in described.items()
+            }
             said = {c: str(d.get("comment") or comments.get((name, c), "")) for c, d in described.items()}
-            rows = _sample(connection, name, list(described), kinds)
+            rows = _sample(connection, name, kinds)
             columns = {c: _facts(c, kinds[c], said[c], [row[i] for row in rows]) for i, c in enumerate(described)}
             key = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
             about = inspector.get_table_comment(name).get("text") if engine.dialect.supports_comments else None
@@ -117,19 +122,13 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
     return found
 
 
-def _kind(type_: TypeEngine[Any]) -> Kind:
-    kinds: dict[type[TypeEngine[Any]], Kind] = {sa.Boolean: "boolean", sa.Date: "date", sa.DateTime: "date"}
-    kinds |= {sa.Integer: "integer", sa.Numeric: "number", sa.Float: "number", sa.String: "text"}
-    return next((kind for one, kind in kinds.items() if isinstance(type_, one)), "other")
-
-
-def _sample(connection: sa.Connection, table: str, columns: list[str], kinds: Mapping[str, Kind]) -> list[Any]:
+def _sample(connection: sa.Connection, table: str, kinds: Mapping[str, Kind]) -> list[Any]:
     """Return sampled rows; what is neither text, number nor date is not read (pictures), its cells are None."""
     cells: list[sa.ColumnElement[Any]] = [
-        sa.literal(None) if kinds[c] == "other" else sa.column(c, sa.String() if kinds[c] == "date" else None)
-        for c in columns
+        sa.literal(None) if kind == "other" else sa.column(column, sa.String() if kind == "date" else None)
+        for column, kind in kinds.items()
     ]
-    source = sa.table(table, *map(sa.column, columns))
+    source = sa.table(table, *map(sa.column, kinds))
     labelled = [cell.label(f"c{i}") for i, cell in enumerate(cells)]
     return list(connection.execute(sa.select(*labelled).select_from(source).limit(SAMPLED_ROWS)))
 

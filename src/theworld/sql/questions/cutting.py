@@ -144,7 +144,19 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
         if names:
             made.append(term._replace(end=term.start, meanings=term.of("attribute")))
         made.append(term._replace(meanings=(Meaning("superlative", names[0].name),)) if names else term)
-    return _with_kinds(_with_people(made, mapping) if terms_of(made, "who") else made)
+    said = _with_people(made, mapping) if terms_of(made, "who") else made
+    meant: list[Term] = []
+    named = classes_named(said)
+    for i, term in enumerate(said):  # a value stands for its things: which sales agent, how many students
+        classes = term.owners("value")
+        if i and len(classes) == 1 and not term.of("class", "attribute", "entity"):
+            before, after = said[i - 1], said[i + 1 : i + 2]
+            counted = any(m.name == "count" for m in before.of("aggregate"))
+            alone = counted and not terms_of(after, "class", "value", "entity", "attribute")
+            if (before.of("which") and not classes & named) or alone:
+                meant.append(term._replace(end=term.start, meanings=(Meaning("class", *classes),)))
+        meant.append(term)
+    return tuple(meant)
 
 
 def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
@@ -162,19 +174,3 @@ def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     made = [term._replace(meanings=(Meaning("which", "who"),)) if term in asked else term for term in terms]
     unsaid = [term._replace(start=term.end, meanings=(Meaning("class", *found),)) for term in asked]
     return sorted([*made, *unsaid]) if own or not found <= named else made
-
-
-def _with_kinds(terms: Sequence[Term]) -> tuple[Term, ...]:
-    """Return the terms with the class of a value that stands for its things: which sales agent, how many students."""
-    made: list[Term] = []
-    named = classes_named(terms)
-    for i, term in enumerate(terms):
-        classes = term.owners("value")
-        if i and len(classes) == 1 and not term.of("class", "attribute", "entity"):
-            before, after = terms[i - 1], terms[i + 1 : i + 2]
-            counted = any(m.name == "count" for m in before.of("aggregate"))
-            alone = counted and not terms_of(after, "class", "value", "entity", "attribute")
-            if (before.of("which") and not classes & named) or alone:
-                made.append(term._replace(end=term.start, meanings=(Meaning("class", *classes),)))
-        made.append(term)
-    return tuple(made)

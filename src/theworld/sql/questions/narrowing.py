@@ -72,11 +72,18 @@ class Restrictions:
             if len({t.text for t in terms}) > 1 and not apart & {*terms} and not all(step.single for step in path):
                 said = " and ".join(term.text for term in terms)
                 raise UnclearError(f"it is not clear whether {said} are both meant, or either")
-        found = _merged(list(by_term.values()))
+        merged: dict[tuple[Path, str, str, bool], Filter] = {}
+        for item in by_term.values():  # those on one column are one: "raised and cut" is either
+            same = item.path, item.class_id, item.column, item.negated
+            if (known := merged.get(same)) is None:
+                merged[same] = item
+            else:
+                values = tuple(dict.fromkeys((*known.values, *item.values)))
+                merged[same] = replace(known, values=values, label=f"{known.label}、{item.label}")
         if any(item.class_id != base for item in self.compared):
             raise UnclearError(f"{self.compared[0].label!r} is not about these rows")
         related = [replace(one, path=(*self._path(base, one.path[0].source), *one.path)) for one in self.related]
-        return (*found, *self.compared, *related, *(self._given(term, base) for term in self.given))
+        return (*merged.values(), *self.compared, *related, *(self._given(term, base) for term in self.given))
 
     def relate(self, term: Term, named: Meaning, before: Sequence[Term], after: Sequence[Term]) -> None:
         """Take in that rows are related to an instance beside a term, or to those that have a value, or to any.
@@ -145,19 +152,6 @@ class Restrictions:
         return Filter(path, class_id, column, "in", tuple(choices[name]), term.text, below, negated)
 
 
-def _merged(filters: Sequence[Filter]) -> list[Filter]:
-    """Return the filters with those on one column made one: "raised and cut" is either."""
-    found: dict[tuple[Path, str, str, bool], Filter] = {}
-    for item in filters:
-        place = item.path, item.class_id, item.column, item.negated
-        known = found.get(place)
-        if known is not None:
-            values = tuple(dict.fromkeys((*known.values, *item.values)))
-            item = replace(known, values=values, label=f"{known.label}、{item.label}")  # noqa: PLW2901
-        found[place] = item
-    return list(found.values())
-
-
 def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restrictions:
     """Return what narrows the rows down, with the terms that say so."""
     found = Restrictions(mapping)
@@ -220,19 +214,15 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
         if chosen.of("dated") and terms_of(terms[at + 1 : at + 2], "entity", "value"):
             raise UnclearError(f"it is not clear whether {chosen.text!r} or {terms[at + 1].text!r} is excluded")
         found.used.add(term)
-        found.negated |= _listed_with(terms, at)
+        # With it those of its kind that stand in one list with it: not from Germany, France or Spain.
+        kinds = [{m.name.partition("=")[0] for m in t.of("value", "entity")} for t in terms]
+        listed = [bool(kinds[at] & kinds[j]) or bool(t.of("or", "joined")) for j, t in enumerate(terms)]
+        first = max((j + 1 for j in range(at) if not listed[j]), default=0)
+        last = next((j for j in range(at + 1, len(terms)) if not listed[j]), len(terms))
+        found.negated |= {chosen, *terms_of(terms[first:last], "value", "entity")}
         if not chosen.of("value", "entity"):
             found.given.append(chosen)
             found.used.add(chosen)
-
-
-def _listed_with(terms: Sequence[Term], at: int) -> set[Term]:
-    """Return a term and those of its kind that stand in one list with it: not from Germany, France or Spain."""
-    kinds = [{m.name.partition("=")[0] for m in t.of("value", "entity")} for t in terms]
-    listed = [bool(kinds[at] & kinds[i]) or bool(t.of("or", "joined")) for i, t in enumerate(terms)]
-    first = max((i + 1 for i in range(at) if not listed[i]), default=0)
-    last = next((i for i in range(at + 1, len(terms)) if not listed[i]), len(terms))
-    return {terms[at], *terms_of(terms[first:last], "value", "entity")}
 
 
 def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
