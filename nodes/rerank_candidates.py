@@ -7,8 +7,13 @@ from langgraph.runtime import Runtime
 from theworld.degrading import degrading
 from theworld.errors import RetrievalUnavailableError
 from theworld.questions import read_question
-from theworld.ranking.contract import Reranker, apply_ranking, rerank_within
-from theworld.ranking.ontology_order import about_described_first, keep_fused_tail
+from theworld.ranking.contract import (
+    Reranker,
+    about_described_first,
+    apply_ranking,
+    keep_fused_tail,
+    rerank_within,
+)
 from theworld.retrieval.channel import retrieval_deadline
 from theworld.retrieval.notes import NoteSource, with_mentions
 from theworld.settings import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from theworld.questions import read_question
-from theworld.ranking.ontology_order import about_described_first
+from theworld.ranking.contract import about_described_first
 from theworld.retrieval.notes import NoteSource, with_mentions
 from theworld.settings import Settings
 from theworld.state import EVIDENCE_NOTES, Context, Degradation, QueryState, Update, context_of

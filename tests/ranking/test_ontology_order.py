@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from theworld.questions import read_question
-from theworld.ranking.ontology_order import about_described_first, keep_fused_tail
+from theworld.ranking.contract import about_described_first, keep_fused_tail
 from theworld.state import Candidate, DescribedSample, OntologyEvidence
 
 
