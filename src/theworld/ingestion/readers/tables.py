@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,13 +53,11 @@ def read(path: Path) -> Iterator[SourceDocument]:
         delimiter = csv.Sniffer().sniff(text[:_SAMPLE], delimiters=",;\t|").delimiter
     except csv.Error:  # one column, or rows of different length
         delimiter = "," if path.suffix.lower() == ".csv" else "\t"
-    lines = list(StringIO(text, newline=""))
-    ends = list(accumulate(map(len, lines)))
-    reader = csv.reader(lines, delimiter=delimiter)
+    lines = StringIO(text, newline="")
     rows, start = list[tuple[int, int]](), 0
     try:
-        for _ in reader:
-            row = text[start : ends[reader.line_num - 1]]
+        for _ in csv.reader(lines, delimiter=delimiter):
+            row = text[start : lines.tell()]
             if row.strip():
                 rows.append((start + len(row) - len(row.lstrip("\r\n\ufeff")), start + len(row.rstrip("\r\n"))))
             start += len(row)
