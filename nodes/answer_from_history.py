@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from langgraph.runtime import Runtime
 
 from theworld.references.recall import quote_for
@@ -32,4 +34,5 @@ def answer_from_history(state: QueryState, runtime: Runtime[Context]) -> Update:
         citations=(citation,),
         reason="the question asks what was said in this conversation",
     )
-    return {"result": answer}
+    # What was read into the question serves a search, which there is none.
+    return {"result": answer, "query": state.question, "reference": replace(state.reference, standalone_query=None)}

@@ -372,6 +372,15 @@ def test_a_part_of_a_code_block_opens_with_its_fence() -> None:
     assert led.text.startswith("Run:\n…\nThen rest well.")
 
 
+def test_a_few_lines_out_of_a_code_block_are_no_further_passage() -> None:
+    code = "```yaml\n" + "".join(f"place_{i}: value {i}\n" for i in range(40)) + "```"
+    document = Document((LEAVE, f"The place is set in a file. {'It is read once. ' * 12}".strip()), (PAY, code))
+    question = "Which file sets place_30?"
+    passages = shown(question, document.candidates(0, 1), document, limit=600)
+    assert [one.note_id for one in passages] == ["staff.md#0"]
+    assert "place_30" in shown(question, document.candidates(1, 0), document, limit=600)[0].text
+
+
 def test_a_table_is_cut_to_rows_not_to_its_header() -> None:
     rows = [f"| database {i} | port {i} |" for i in range(30)]
     table = "\n".join(["| Client database | Port of the client |", "| --- | --- |", *rows])

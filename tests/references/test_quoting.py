@@ -1,5 +1,6 @@
 """Questions about what was said, by a table; and the words that answer them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,10 +63,15 @@ def test_nothing_said_leaves_it_to_the_documents():
 
 def test_the_citation_points_into_the_conversation():
     history = [Message("user", "缓存用什么？"), Message("assistant", "我建议使用Redis作为缓存层。")]
-    state = QueryState(question="你建议的是什么", language="zh", reference=STANCE, history=history)
-    answer = answer_from_history(state, None)["result"]
+    read_into = replace(STANCE, standalone_query="你建议的缓存是什么")
+    state = QueryState(
+        question="你建议的是什么", query="你建议的缓存是什么", language="zh", reference=read_into, history=history
+    )
+    update = answer_from_history(state, None)
+    answer = update["result"]
     assert answer.kind == "extractive"
     assert (answer.citations[0].note_id, answer.citations[0].quote) == ("conversation#1", "我建议使用Redis作为缓存层。")
+    assert (update["query"], update["reference"].standalone_query) == (state.question, None), "nothing is searched"
 
 
 QUOTES = yaml.safe_load((Path(__file__).parent / "data" / "quotes.yaml").read_text(encoding="utf-8"))

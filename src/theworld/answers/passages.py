@@ -26,7 +26,7 @@ from theworld.questions.words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.answers import place_of
 from theworld.stores.records import Note, StoredNote
-from theworld.text.sentences import announces
+from theworld.text.sentences import announces, open_fence
 
 ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
 """Note ids to those that exist."""
@@ -218,7 +218,7 @@ def _fitting(
         return None
     shown = [(one.note, one.start, one.end) for one in taken]
     start, end, lead, cut = best_excerpt(note, coverage, max(room, 1), lead, shown)
-    if taken and cut:
+    if taken and (cut or open_fence(lead)):  # a few lines of code, with nothing around them, tell nobody anything
         return _Piece(note, 0, 0)
     room -= end - start
     lead = lead or ELSEWHERE * (start > 0 and room > len(ELSEWHERE))

@@ -25,7 +25,7 @@ from theworld.references.chinese_topics import (
     topic_of,
 )
 from theworld.references.config import any_of, pattern_of
-from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
+from theworld.references.context import ORDINAL, REFILLED, Antecedent, FollowUp, Standalone
 from theworld.references.detection import Span
 from theworld.references.frames import in_frame, with_context
 from theworld.references.history import last_answer, topic_tokens
@@ -147,7 +147,7 @@ class ChineseFollowUp(FollowUp):
             return Antecedent(name, before.source if compared else said) if name else None
         about = in_frame(before.text)[0]
         topic = topic_of(about)
-        unsure = not topic or _UNSURE.search(about) or topic.endswith(IN_A_PLACE)
+        unsure = not topic or _UNSURE.search(about) or topic.endswith(IN_A_PLACE) or ORDINAL.search(topic)
         return None if unsure else Antecedent(topic, before.source)
 
     def _dependent(self) -> Standalone:

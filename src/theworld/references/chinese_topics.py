@@ -41,6 +41,7 @@ _APART = re.compile(rf"(?P<describes>(?<!的)是|[一这那哪几两每某]{MEAS
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
 _AFTER_OPENERS = f"(?s)(?:{TIME.pattern}|«chinese.openers»|«chinese.introductions»|«chinese.verbs»)*(.*)"
+_OPEN_BRACKET = re.compile("[（(][^（）()]*$")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 
@@ -73,7 +74,7 @@ def topic_of(question: str) -> str:
         for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
             tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern})?[了过着]?$"
             end = start + len(re.sub(tail, "", folded[start:end]))
-    topic = bare(text[start:end])
+    topic = bare(_OPEN_BRACKET.sub("", text[start:end]))
     if cut and cut.group().endswith("有") and topic.endswith(IN_A_PLACE) and not ASKING.match(folded, cut.end()):
         return topic_of(text[cut.end() :]) or topic
     # One character that is left may be the half of a word (四会, 他汀).
