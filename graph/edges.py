@@ -16,6 +16,7 @@ from theworld.state import Channel, Context, QueryState, context_at, context_of
 
 CHANNEL_NODES = {channel: f"retrieve_{channel}" for channel in get_args(Channel)}
 SEARCHING = [*CHANNEL_NODES.values(), "find_conversation_documents"]
+"""The nodes that search side by side."""
 Choose = Callable[[QueryState, Runtime[Context]], str]
 
 
@@ -46,10 +47,14 @@ def after_database(state: QueryState) -> Sequence[str]:
 
 
 def to_channels(state: QueryState) -> Sequence[str]:
-    """To just the chosen channels, in a conversation with its documents; to small talk or the honest end if none."""
+    """To just the chosen channels; to small talk or the honest end when there is none.
+
+    In a conversation its documents are found too, by what the sparse channel asks, where that is chosen.
+    """
     nodes = [CHANNEL_NODES[channel] for channel in state.route.channels]
     if nodes:
-        return [*nodes, "find_conversation_documents"] if state.history else nodes
+        goes_on = state.history and "sparse" in state.route.channels
+        return [*nodes, "find_conversation_documents"] if goes_on else nodes
     return ["reply_to_smalltalk" if state.route.intent == "smalltalk" else "report_no_evidence"]
 
 

@@ -48,6 +48,9 @@ def test_a_first_question_has_no_last_answer(resources: Resources) -> None:
     assert not any(candidate.in_conversation for candidate in output["candidates"])
 
 
-def test_it_runs_beside_any_channel(resources: Resources) -> None:
-    output = ask(resources, "At the observatory, staff close the dome in the rain.", channels=["dense"])
-    assert max(candidate.in_conversation for candidate in output["candidates"]) == 1.0
+@pytest.mark.parametrize(("channels", "runs"), [(["dense"], False), (["dense", "sparse"], True)])
+def test_it_asks_the_sparse_index_only_where_that_is_chosen(
+    resources: Resources, channels: list[Any], runs: bool
+) -> None:
+    output = ask(resources, "At the observatory, staff close the dome in the rain.", channels=channels)
+    assert (STAGE in {stage.stage for stage in output["stages"]}) is runs
