@@ -48,7 +48,7 @@ def ask_model(
     try:
         reply = resolver(query, list(history))
         if inspect.isawaitable(reply):
-            with ThreadPoolExecutor(max_workers=1) as pool:  # the caller's thread may be running a loop of its own
+            with ThreadPoolExecutor(max_workers=1) as pool:  # this thread may run a loop; wait_for takes any awaitable
                 reply = pool.submit(asyncio.run, asyncio.wait_for(reply, timeout=None)).result()
         if isinstance(reply, Mapping) and isinstance(reply.get("usage"), ModelUsage):
             usage = reply["usage"]
