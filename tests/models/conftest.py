@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 
 from scripted_server import ScriptedServer, scripted_server
+from theworld.models.chat import OpenAIChatModel
 from theworld.models.embedders import MiniLMEmbedder, minilm_files
 from theworld.models.multilingual_e5 import MultilingualE5Embedder
+from theworld.settings import ModelSettings
+
+
+@pytest.fixture(scope="session")
+def _client_loaded() -> None:
+    """The client's package takes a second to load and longer on a busy machine: no test's time limit bears it."""
+    OpenAIChatModel(ModelSettings(name="none", base_url="http://127.0.0.1:9/v1")).warm()
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+def server(monkeypatch: pytest.MonkeyPatch, _client_loaded: None) -> Iterator[ScriptedServer]:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     with scripted_server() as scripted:

@@ -334,12 +334,12 @@ def test_a_lone_surrogate_reaches_the_server_replaced(server: Any) -> None:
 
 
 def test_retries_stay_within_the_limit(server: Any) -> None:
-    server.sends(503, {"error": {"message": "busy"}}, Retry_After="0.3")
+    server.sends(503, {"error": {"message": "busy"}}, Retry_After="0.5")
     start = time.monotonic()
-    with pytest.raises(ModelError, match=r"HTTP 503|within 1 s"):
-        model(server, retries=10).complete(MESSAGES, timeout_s=1.0)
-    assert time.monotonic() - start < 5
-    assert 2 <= len(server.requests) <= 4
+    with pytest.raises(ModelError, match=r"HTTP 503|within 3 s"):
+        model(server, retries=10).complete(MESSAGES, timeout_s=3.0)
+    assert time.monotonic() - start < 8
+    assert 2 <= len(server.requests) <= 6
 
 
 def test_a_reply_that_breaks_off_is_retried(server: Any) -> None:

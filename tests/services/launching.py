@@ -47,6 +47,13 @@ def free_port(following: int = 0) -> int:
             return port
 
 
+def _is_ok(url: str) -> bool:
+    """Return whether an address answers, and with 200."""
+    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5) as reply:
+        return bool(reply.status == HTTPStatus.OK)
+    return False
+
+
 class Server(ABC):
     """One engine in one data folder."""
 
@@ -162,6 +169,10 @@ class OpenSearchServer(JavaServer):
         """Where clients reach it."""
         return f"http://127.0.0.1:{self.port}"
 
+    def is_ready(self) -> bool:
+        """Ask for its health once it listens: until it has recovered its state it refuses every index with 503."""
+        return super().is_ready() and _is_ok(f"{self.url}/_cluster/health?wait_for_status=yellow&timeout=4s")
+
 
 class Neo4jServer(JavaServer):
     """Neo4j Community over Bolt."""
@@ -204,9 +215,7 @@ class QdrantServer(Server):
 
     def is_ready(self) -> bool:
         """Ask whether it answers."""
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as reply:
-            return bool(reply.status == HTTPStatus.OK)
-        return False
+        return _is_ok(f"{self.url}/readyz")
 
 
 class PostgresServer(Server):
