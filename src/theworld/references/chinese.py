@@ -145,9 +145,9 @@ class ChineseFollowUp(FollowUp):
             if not (name or (thing and _BY_WHAT.search(asked))):
                 name = name_given(asked, answer, person=not thing)
             return Antecedent(name, before.source if compared else said) if name else None
-        about = in_frame(before.text)[0]
+        about, context = in_frame(before.text)
         topic = topic_of(about)
-        unsure = not topic or _UNSURE.search(about) or topic.endswith(IN_A_PLACE) or ORDINAL.search(topic)
+        unsure = context or not topic or _UNSURE.search(about) or topic.endswith(IN_A_PLACE) or ORDINAL.search(topic)
         return None if unsure else Antecedent(topic, before.source)
 
     def _dependent(self) -> Standalone:
