@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 
 from theworld.references.chinese_topics import (
     ASKING,
@@ -19,14 +18,11 @@ from theworld.references.chinese_topics import (
     bare,
     joined_names,
     name_given,
-    nouns_at,
     says_little,
-    things_called,
     topic_of,
 )
 from theworld.references.config import any_of, pattern_of
 from theworld.references.context import ORDINAL, REFILLED, Antecedent, FollowUp, Standalone
-from theworld.references.detection import Span
 from theworld.references.frames import in_frame, with_context
 from theworld.references.history import last_answer, topic_tokens
 from theworld.text.folding import fold_in_place
@@ -47,17 +43,15 @@ _ONE_SIDED = (
     "(?:那么?|还)?(?:(?:和(?![平尚服谐解田睦])|跟(?![踪进单])|与(?!会)|比(?![例赛较如特萨]))[^和跟与]{2,}?(?:有|比|相|哪|一样)"
     "|(?:能不能|会不会|可以|应该|需要|必须|能(?![力量源耗效级])|会(?![议计员场所馆长谈])|要(?![求点素塞闻]))[^，。,;；]{1,12}$)"
 )  # It begins with the other side of a comparison, or with a modal verb: what it is about was said before
-_THIS_ONE = re.compile(f"[这那]一?(?![种类]){MEASURE}|该")
 
 
 _PRONOUN = (
-    rf"(?:(?:这|那)(?:一?{MEASURE}|些)«chinese.kinds»(?!们|文|类|民|工|口|员)|该«chinese.kinds»)"
-    r"|^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的)"
+    r"^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的)"
     r"|(?<!其)(?:[他她它]们|(?<!吉)(?<!排)他(?!人|乡|国|汀)|她|它)|(?<![尤与极])其(?=[^他它实中余次间])|[那这][里儿边]|当地"
 )
 _POINTING = (
     "^其中(?!间)|^该(?![不怎如去是])..(?=«chinese.after_said»)"
-    "|(?<!在)[这那](?:[一几]?«chinese.pointed_units»|«chinese.pointed_times»)(?!们|么)"
+    f"|(?<!在)[这那](?:[一几]?(?:{MEASURE}|«chinese.pointed_units»)|«chinese.pointed_times»)(?!们|么)"
 )
 """What points at something said: 其中, 该设置有, 这种, 那时."""
 _SEQUEL = (
@@ -78,7 +72,7 @@ class ChineseFollowUp(FollowUp):
         self.folded = fold_in_place(self.query)
         self.text = bare(self.folded)
         self.goes_on = any_of("chinese", "continuations").fullmatch(self.text.rstrip("呢吗吧啊呀么嘛")) is not None
-        return self.item() or self._about() or self._named_thing() or self._pronouns() or self._dependent()
+        return self.item() or self._about() or self._pronouns() or self._dependent()
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
@@ -98,19 +92,6 @@ class ChineseFollowUp(FollowUp):
             return alone
         query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"), owner=bare(self.query).endswith("的呢"))
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
-
-    def _named_thing(self) -> Standalone | None:
-        """ "那个博物馆": the one thing called so in the last turn, 中国国家博物馆."""
-        match = None if self.forced else _THIS_ONE.search(self.folded)
-        if match is None or _bound(self.folded[: match.start()]):
-            return None
-        # Of a question that asks for no name, what is all of the answer describes the topic.
-        describes = set() if asks_for(self.before.text) else {bare(last_answer(self.history)[0])}
-        for noun in nouns_at(self.folded[match.end() :]):
-            span = Span(match.start(), end := match.end() + len(noun), self.query[match.start() : end])
-            if alone := self.thing(span, partial(things_called, noun, describes)):
-                return alone
-        return None
 
     def _pronouns(self) -> Standalone | None:
         matches = pattern_of(_PRONOUN).finditer(self.folded)
@@ -147,7 +128,8 @@ class ChineseFollowUp(FollowUp):
             return Antecedent(name, before.source if compared else said) if name else None
         about, context = in_frame(before.text)
         topic = topic_of(about)
-        unsure = context or not topic or _UNSURE.search(about) or topic.endswith(IN_A_PLACE) or ORDINAL.search(topic)
+        goes_on = context and bare(about) == bare(self.asked)  # 管理员密码是多少, of what stands in its context
+        unsure = goes_on or not topic or _UNSURE.search(about) or topic.endswith(IN_A_PLACE) or ORDINAL.search(topic)
         return None if unsure else Antecedent(topic, before.source)
 
     def _dependent(self) -> Standalone:

@@ -14,7 +14,7 @@ MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|�
 IN_A_PLACE = ("上", "里", "中", "内", "下")
 """Ends of what says where the thing is that a question is about."""
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40
-LONGEST_NAME, LONGEST_NOUN = 14, 6  # characters of an answer that is nothing but a name, of a noun after 第一个, 那个
+LONGEST_NAME, LONGEST_NOUN = 14, 6  # characters of an answer that is nothing but a name, of a noun after 第一个
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
 _NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$|^[^的]{2,}在哪[里儿边]?$")
 TIME = re.compile(
@@ -36,11 +36,8 @@ _WHO = re.compile("谁|哪位")
 _FRAME = re.compile("^.{1,2}[好完成]了?(?:以后|之后|后)|(?:比较|最|更|太|很)(?:好|..)$")
 """Around what a question asks: when it is done, without its object, and how good it is."""
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
-_APART = re.compile(rf"(?P<describes>(?<!的)是|[一这那哪几两每某]{MEASURE})|{_BOUNDARY.pattern}|{_BESIDE_A_NAME}|或者?")
-"""What ends before a name begins, and what begins no name but a description: "华为是一家通信公司"."""
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
-_AFTER_OPENERS = f"(?s)(?:{TIME.pattern}|«chinese.openers»|«chinese.introductions»|«chinese.verbs»)*(.*)"
 _OPEN_BRACKET = re.compile("[（(][^（）()]*$")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
@@ -138,23 +135,3 @@ def joined_names(topic: str) -> tuple[str, ...]:
     """Return both names of a topic that puts two side by side ("李白和杜甫"), empty where it does not."""
     match = _JOINED.match(fold_in_place(topic))
     return tuple(bare(topic[slice(*match.span(name))]) for name in ("first", "second")) if match else ()
-
-
-def nouns_at(text: str) -> list[str]:
-    """Return the nouns that a folded text may begin with, the longest first; one character only before a boundary."""
-    shortest = 1 if len(text) == 1 or _BOUNDARY.match(text, 1) else 2
-    starts = (text[:end] for end in range(min(len(text), LONGEST_NOUN), shortest - 1, -1))
-    return [noun for noun in starts if topic_tokens(noun) and not _BOUNDARY.search(noun)]
-
-
-def things_called(noun: str, known: set[str], text: str) -> set[str]:
-    """Return what a text names with a noun at its end, unless known ("推荐国家博物馆，周一闭馆" -> "国家博物馆")."""
-    things, name = set(), pattern_of(_AFTER_OPENERS)
-    for match in re.finditer(re.escape(noun), folded := fold_in_place(text)):
-        before = [*_APART.finditer(folded, 0, match.start())]
-        start = before[-1].end() if before else 0
-        found = name.fullmatch(folded, start, match.end())
-        length = len(found[1]) if found and not (before and before[-1]["describes"]) else 0
-        if max(2, len(noun)) < length <= LONGEST_NAME:
-            things.add(text[match.end() - length : match.end()])
-    return things - known

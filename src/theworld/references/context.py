@@ -150,15 +150,6 @@ class FollowUp:
         """Return where a match stands, with the query's own words."""
         return Span(match.start(), match.end(), self.query[match.start() : match.end()].strip())
 
-    def thing(self, span: Span, called: Callable[[str], set[str]]) -> Standalone | None:
-        """ "That museum": the one thing called so in the last answer, else in its question or its root."""
-        for text, index in (last_answer(self.history), *((said, self.before.source) for said in self.frame)):
-            if things := list(called(text)):
-                query = self.query[: span.start] + things[0] + self.query[span.end :]
-                used, reason = Antecedent(things[0], index), "what is called so in the last turn"
-                return None if len(things) > 1 else self.changed(query, span, "pronoun", reason, used)
-        return None
-
     def changed(
         self, query: str | None, span: Span, kind: Kind, reason: str, *used: Antecedent, sure: bool = True
     ) -> Standalone:

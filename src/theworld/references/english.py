@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 
 from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
@@ -27,7 +27,6 @@ from theworld.references.history import (
 )
 from theworld.state import Message
 from theworld.text import tokens, without_qualifier
-from theworld.text.tokens import token_set
 
 _PRONOUN = re.compile(
     r"(?i)(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"
@@ -57,8 +56,6 @@ _WHICH_ONE = re.compile(
     rf"(?i)\b(?:which|what)\s+(?!(?:{FINITE}|of|ones?)\b)\w+.*\b(?:{FINITE})\s+the\s+[\w-]+\s+ones?\b"
 )
 """A question that names what "one" stands for: "Which plan is the cheaper one?"."""
-_DEFINITE = re.compile(rf"\bthe\s+(?P<noun>[\w-]+)(?!\s+of\b)(?=\s+{PREPOSITION}\b|(?:\s+\w+)?\W*$)", re.IGNORECASE)
-_THIS_NOUN = re.compile(r"\b[Tt]h(?:is|at)\s+(?P<noun>[a-z][\w-]*)\b")
 _CONTINUES = re.compile(
     r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
@@ -77,7 +74,7 @@ _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
 """Words of a query beyond which its pronouns are taken to stand for something in it."""
-MOST_WITH_THE, MOST_OWN_WORDS = 3, 2
+MOST_OWN_WORDS = 2
 """Content words up to which a question is about its one name, and "else" or "another" means the question before."""
 LONGEST_FRAGMENT, MOST_OPTIONS = 4, 5
 
@@ -212,12 +209,9 @@ class EnglishFollowUp(FollowUp):
         """Find what makes a query without pronouns depend on the turns before: "that", "and", "else", nothing named."""
         if self.long:
             return Standalone()
-        known = self._known_noun()
         own_one = _WHICH_ONE.search(self.query)
-        if match := (None if own_one else _DEMONSTRATIVE.search(self.query)) or known:
-            noun = _THIS_NOUN.search(self.query) or known
-            called = self.thing(self.span(noun), partial(_things_called, noun["noun"])) if noun else None
-            return called or self.in_context(self.span(match), "pronoun")
+        if match := None if own_one else _DEMONSTRATIVE.search(self.query):
+            return self.in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
         most = MOST_OWN_WORDS if _ADDS.search(self.query) and not own_one else int(few)
@@ -227,21 +221,6 @@ class EnglishFollowUp(FollowUp):
             return Standalone()
         filler = match is not None or self.fragment
         return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
-
-    def _known_noun(self) -> re.Match[str] | None:
-        """Return "the voucher" of a question of few words, where the last turn spoke of one."""
-        found = [(match, topic_tokens(match["noun"])) for match in _DEFINITE.finditer(self.query)]
-        if not found or self.named or self.heading or len(topic_tokens(self.query)) > MOST_WITH_THE:
-            return None
-        said = token_set(self.asked + " " + last_answer(self.history)[0])
-        return next((match for match, noun in found if noun and noun <= said), None)
-
-
-def _things_called(noun: str, text: str) -> set[str]:
-    """Return what a text names with a noun beside the name: "the Science Museum", "album Blue Lines"."""
-    names = (re.escape(name.text) for name in names_in(text) if topic_tokens(noun))
-    ways = (rf"(?i)(the )?((?:{noun} {name}|{name}(?:(?<=\s{noun})|\s{noun}))\b)" for name in names)
-    return {(found[1] or "").lower() + found[2] for way in ways if (found := re.search(way, text))}
 
 
 def _side_by_side(said: Antecedent) -> tuple[Antecedent, ...]:

@@ -53,12 +53,12 @@ _HOLDS_NOTHING = re.compile(r"<(?!t[dh]\b)(?P<element>\w+)\b[^<>]*>\s*\0[\s\0]*<
 _LINE_GONE = re.compile(r"^[ \t]*(?:(?:[-*+>]|#{1,6}|\d+[.)])[ \t]*)*\0[ \t\0]*(?:\n|\Z)", re.M)
 _WRAPPER = re.compile(
     r"^(?:(?P<quote>(?P<end>(?:[ \t]*>)+)[ \t]*)|[ \t]*)"
-    r"(?::{3,}[ \t]*(?:(?:code-)?tabs\b[^\n]*)?(?P<kind>\w*)|@(?P<tab>tab)\b(?::\w+)?(?=[ \t]+\S))"
+    r"(?::{3,}[ \t]*(?:(?:code-)?(?:tabs|group)\b[^\n]*)?(?P<kind>\w*)|@(?P<tab>tab)\b(?::\w+)?(?=[ \t]+\S))"
     r"[ \t]*(?P<title>[^\n]*)$",
     re.M,
 )
 """The lines around an admonition of Docusaurus, VitePress and Pandoc, `:::note Title` and `:::`; around the tabs of
-VuePress and above each, `::: tabs#name` and `@tab Title`."""
+VuePress and VitePress, `::: tabs#name` and `::: code-group`, and above each of the former, `@tab Title`."""
 _ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?", re.M)
 """The beginning of a quote that GitHub or Obsidian shows as an admonition."""
 _HARD_BREAK = re.compile(r"(?<=[^\s\\])[ \t]*\\(?=\r?\n(?! {4}|\t))")
