@@ -13,6 +13,7 @@ from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.retrieval.channel import LATE
 from theworld.state import Answer, Context, Degradation, QueryState, Update, context_of
+from theworld.state.answers import INSUFFICIENT
 from theworld.text import fold
 
 SHOWN_TITLES = 3
@@ -22,7 +23,7 @@ LOOK_MS = 200.0
 
 _TEXTS = {
     "en": {
-        "insufficient": "There is not enough evidence to answer this question.",
+        "insufficient": INSUFFICIENT["en"],
         "found": " The closest documents found: {titles}.",
         "nothing": " Nothing relevant was found.",
         "empty": "The store holds no documents yet. Run `theworld ingest FOLDER --store STORE{tenant}`.",
@@ -32,7 +33,7 @@ _TEXTS = {
         "title": '"{}"',
     },
     "zh": {
-        "insufficient": "没有足够的证据来回答这个问题。",
+        "insufficient": INSUFFICIENT["zh"],
         "found": "找到的最相近的文档：{titles}。",
         "nothing": "没有找到相关内容。",
         "empty": "知识库中还没有文档。请运行 `theworld ingest 文件夹 --store 知识库{tenant}`。",

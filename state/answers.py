@@ -15,6 +15,11 @@ from theworld.state.candidates import Candidate, Value
 AnswerKind = Literal["entity", "extractive", "generated", "computed", "none"]
 """How the answer was made: `computed` from rows of a database, `none` when the evidence does not suffice."""
 
+UNSURE = {"en": "Unsure: this may not answer the question.", "zh": "不确定：以下内容未必回答了这个问题。"}
+SEE_ALSO = {"en": "See also: ", "zh": "另见："}
+INSUFFICIENT = {"en": "There is not enough evidence to answer this question.", "zh": "没有足够的证据来回答这个问题。"}
+"""How an answer's text says so; lines that begin with these are about no subject, to who reads a conversation."""
+
 
 class Citation(Value):
     """The exact place an answer rests on."""

@@ -6,6 +6,7 @@ import pytest
 
 from theworld.references import ReferenceResolver
 from theworld.state import Message
+from theworld.state.answers import INSUFFICIENT, SEE_ALSO, UNSURE
 
 MOON = (
     "apollo-11.md › The flight [1]\nApollo 11 was the flight that first brought people to the Moon. A Saturn V rocket "
@@ -34,6 +35,28 @@ LIBRARY = (
     ],
 )
 def test_a_pronoun_stands_for_the_name_in_the_sentence_that_answers(question, answer, follow_up, alone):
+    history = [Message("user", question), Message("assistant", answer)]
+    assert ReferenceResolver().resolve(follow_up, history).standalone_query == alone
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "follow_up", "alone"),
+    [
+        (
+            "Which commands are there?",
+            f"{UNSURE['en']}\n\nconsole.md › Commands [1]\nThe shell has twelve.\n\n{SEE_ALSO['en']}console.md › Keys",
+            "Which of these is new?",
+            "Which of these is new (shell twelve; commands)?",
+        ),
+        (
+            "怎么开启触发器？",
+            f"{INSUFFICIENT['zh']}找到的最相近的文档：《指南》。",
+            "这样会失败吗？",
+            "这样会失败吗（怎么开启触发器）？",
+        ),
+    ],
+)
+def test_what_an_answer_says_about_itself_is_no_context(question, answer, follow_up, alone):
     history = [Message("user", question), Message("assistant", answer)]
     assert ReferenceResolver().resolve(follow_up, history).standalone_query == alone
 

@@ -5,35 +5,22 @@ from __future__ import annotations
 import re
 
 from theworld.state import Answer, Passage
+from theworld.state.answers import SEE_ALSO, UNSURE
 from theworld.text import Language
 
 GOES_ON = "\n…"
 """After a passage that is cut."""
 _FENCE = re.compile(r"^ *(`{3,}|~{3,})", re.MULTILINE)
 
-_WORDS = {
-    "en": {
-        "unsure": "Unsure: this may not answer the question.",
-        "see also": "See also: {}",
-        "between": "; ",
-        "quoted": "{}: {}",
-    },
-    "zh": {
-        "unsure": "不确定：以下内容未必回答了这个问题。",
-        "see also": "另见：{}",
-        "between": "；",
-        "quoted": "《{}》：{}",
-    },
-}
+_WORDS = {"en": {"between": "; ", "quoted": "{}: {}"}, "zh": {"between": "；", "quoted": "《{}》：{}"}}
 
 
 def answer_text(answer: Answer, language: Language) -> str:
     """Return what is shown of an answer with passages, in the language asked for."""
-    words = _WORDS[language]
-    parts = [words["unsure"]] if answer.sureness == "unsure" else []
+    parts = [UNSURE[language]] if answer.sureness == "unsure" else []
     parts += [answer.short] if answer.short else []
     parts += [f"{passage.place} [{passage.number}]\n{shown_text(passage)}" for passage in answer.passages]
-    parts += [words["see also"].format(words["between"].join(answer.see_also))] if answer.see_also else []
+    parts += [SEE_ALSO[language] + _WORDS[language]["between"].join(answer.see_also)] if answer.see_also else []
     return "\n\n".join(parts)
 
 

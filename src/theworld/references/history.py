@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from theworld.references.config import LanguageCode, any_of, load_table
 from theworld.state import Message
+from theworld.state.answers import INSUFFICIENT, SEE_ALSO, UNSURE
 from theworld.text import split_sentences, tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
@@ -59,8 +60,12 @@ def _convert(item: Any) -> Message:
     return Message(_ROLES.get(role.casefold(), role), _plain(get("content")), moment, turn_id, topic)
 
 
-_PLACE = re.compile(r"(?m)^[^\n]{1,300}(?: › [^\n]{0,300}|\.\w{1,5}) \[\d{1,3}\][^\S\n]*\n")
-"""A line above a passage: the document's title or file, the headings, the citation's number."""
+_SAID_ABOUT_IT = (*UNSURE.values(), *SEE_ALSO.values(), *INSUFFICIENT.values())
+_PLACE = re.compile(
+    rf"(?m)^(?:[^\n]{{1,300}}(?: › [^\n]{{0,300}}|\.\w{{1,5}}) \[\d{{1,3}}\][^\S\n]*"
+    rf"|(?:{'|'.join(map(re.escape, _SAID_ABOUT_IT))})[^\n]*)(?:\n|\Z)"
+)
+"""A line above a passage (the document's title or file, the headings, the citation's number), or about the answer."""
 
 
 def _plain(content: Any) -> str:
@@ -72,9 +77,13 @@ def _plain(content: Any) -> str:
 
 
 def text_of(message: Message) -> str:
-    """Return the content of a message without the places of passages ("a.md › Summary [1]"); empty where none is."""
+    """Return the content of a message without the places of passages ("a.md › Summary [1]") and what is said about it.
+
+    Empty where there is none.
+    """
     content = message.content or ""
-    return _PLACE.sub("", content) if message.role == "assistant" and "[" in content else content
+    framed = message.role == "assistant" and ("[" in content or any(said in content for said in _SAID_ABOUT_IT))
+    return _PLACE.sub("", content) if framed else content
 
 
 def last_answer(history: Sequence[Message]) -> tuple[str, int]:
