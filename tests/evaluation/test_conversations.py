@@ -69,12 +69,16 @@ def test_threads_over_documents_are_asked_both_ways(tmp_path: Path, capsys: pyte
     assert first["stand-alone right"] == 1.0
     assert first["file recall@5, as typed"] == first["file recall@5, as a person made it stand alone"] == 1.0
     assert first["answer contained, as typed"] >= 0.5
+    assert run(["eval", "threads", str(tmp_path), "--json", "--own-answers"]) == 0
+    own = json.loads(capsys.readouterr().out)["groups"][0]
+    assert own["file recall@5, as typed"] == 1.0
 
 
 def test_failed_turns_are_answers_that_were_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "threads.jsonl", [THREAD])
-    assert run(["eval", "threads", str(tmp_path), "--rewriting-only", "--failures"]) == 2
-    assert "--rewriting-only" in capsys.readouterr().err
+    for option in ("--failures", "--own-answers"):
+        assert run(["eval", "threads", str(tmp_path), "--rewriting-only", option]) == 2
+        assert "--rewriting-only" in capsys.readouterr().err
 
 
 def test_references_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -247,6 +248,9 @@ def threads(
     rewriting_only: Annotated[
         bool, typer.Option("--rewriting-only", help="Measure the stand-alone questions alone; nothing is searched.")
     ] = False,
+    own_answers: Annotated[
+        bool, typer.Option("--own-answers", help="Put the answers given into the history, not the set's replies.")
+    ] = False,
     limit: LimitOption = None,
     failures: FailuresFlag = False,
     results: Annotated[
@@ -255,7 +259,7 @@ def threads(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Hold conversations over documents, with the ideal replies as history, and measure every turn.
+    """Hold conversations over documents and measure every turn, asked as typed and as a person made it stand alone.
 
     A line of threads.jsonl is a conversation: id, lang and turns of question,
     reply, refers (pronoun, ordinal, none, ...), standalone,
@@ -268,8 +272,8 @@ def threads(
     from theworld.evaluation.documents.scoring import DocumentsReport
     from theworld.graph import build_graph, open_resources
 
-    if rewriting_only and (failures or results):
-        option = "--failures" if failures else "--results"
+    of_answers = compress(("--failures", "--results", "--own-answers"), (failures, results, own_answers))
+    if rewriting_only and (option := next(of_answers, "")):
         raise typer.BadParameter("tells of answers: leave out --rewriting-only.", param_hint=option)
     check_writable(results, "--results")
     documents, found = load_threads(folder, limit)
@@ -284,7 +288,8 @@ def threads(
                 ingested(documents, settings)
                 with open_resources(settings) as resources:
                     graph = build_graph(resources)
-                    figures = measure_threads(found, documents, graph, watch(f"Asking {documents.name}", turns), asked)
+                    step = watch(f"Asking {documents.name}", turns)
+                    figures = measure_threads(found, documents, graph, step, asked, own_answers=own_answers)
     if results is not None:
         write_results(results, [answer for _, answer in asked])
     judged = [(question, answer) for question, answer in asked if question.needed or not question.answerable]

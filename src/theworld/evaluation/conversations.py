@@ -1,8 +1,8 @@
 """How well conversations are followed: turns over documents, and rewritings beside those that people wrote.
 
-`theworld eval threads` holds each conversation with the ideal replies as the history, and asks every turn twice: as it
-was typed, and as a person made it stand alone. What the second finds and the first does not is what reading the
-conversation costs. `theworld eval references` compares rewritings alone, with no documents.
+`theworld eval threads` holds each conversation with the ideal replies, or its own, as the history, and asks every turn
+twice: as it was typed, and as a person made it stand alone. What the second finds and the first does not is what
+reading the conversation costs. `theworld eval references` compares rewritings alone, with no documents.
 """
 
 from __future__ import annotations
@@ -131,17 +131,20 @@ def measure_threads(
     graph: CompiledGraph | None,
     step: Callable[[], None],
     asked: list[tuple[DocumentQuestion, DocumentAnswer]] | None = None,
+    *,
+    own_answers: bool = False,
 ) -> list[Measured]:
     """Hold the conversations and return the figures: all, by kind of reference, by language.
 
     Without a graph only the rewritings are measured. With one, `asked` gets every turn as it was typed, with the
-    question it was read as, and its answer.
+    question it was read as, and its answer. The history holds the set's replies, or with `own_answers` the graph's.
     """
     scored: dict[str, list[dict[str, float]]] = defaultdict(list)
     resolver = ReferenceResolver()
     for thread in threads:
         history: list[Message] = []
         for number, turn in enumerate(thread.turns, 1):
+            reply = turn.reply
             if graph is None:
                 scores = turn.rewriting(resolver.resolve(turn.question, history).standalone_query or turn.question)
             else:
@@ -149,12 +152,13 @@ def measure_threads(
                 kind = "unanswerable" if turn.unanswerable else "fact"
                 question = DocumentQuestion(id=f"{thread.id}#{number}", kind=kind, lang=thread.lang, **fields)
                 scores, alone, answer = _asked(turn, question, history, documents, graph)
+                reply = answer.text if own_answers else reply
                 if asked is not None:
                     read = "" if plainly(alone) == plainly(turn.question) else f" (read as: {alone})"
                     asked.append((question.model_copy(update={"question": turn.question + read}), answer))
             for group in ("all", f"refers {turn.refers}", *([f"lang {thread.lang}"] if thread.lang else [])):
                 scored[group].append(scores)
-            history += [Message("user", turn.question), Message("assistant", turn.reply)]
+            history += [Message("user", turn.question), Message("assistant", reply)]
             step()
     return [_mean(group, scored[group]) for group in sorted(scored, key=lambda name: (name != "all", name))]
 
