@@ -86,11 +86,10 @@ class Quote(Found):
 class AskAnswer(BaseModel):
     """An answer and what it rests on."""
 
-    answer: str
+    answer: str = Field(description="The answer, below it the rows of a database that give it")
     short: str = Field(description="The short answer by itself, where there is one")
     kind: str = Field(description="entity, extractive, generated, computed; none: the documents do not answer it")
-    sureness: str = Field(description="sure, likely, unsure or none")
-    tables: str = Field(description="Rows of the mapped database that answer it, as Markdown")
+    sureness: str = Field(description="sure, likely, unsure; none where it is not weighed so: computed, generated")
     citations: list[Quote]
     understood: str = Field(description="The question as understood, references to earlier turns resolved")
 
@@ -136,16 +135,14 @@ class _Server(MCPServer[Any]):
     """The SDK's server, whose word on wrong arguments is a sentence instead of a validator's report."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
-        """Call a tool; ToolError says what went wrong."""
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
             wrong = error.__cause__.errors()[0]
-            where = ".".join(map(str, wrong["loc"]))
             said = "is missing" if wrong["type"] == "missing" else f"is not valid: {wrong['msg']}"
-            raise ToolError(f"the argument {where!r} {said}") from error
+            raise ToolError(f"the argument {wrong['loc'][0]!r} {said}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +204,11 @@ class _Faces:
             Quote(number=one.number, id=one.document_id, text=one.quote, **linked(one, base)) for one in data.citations
         ]
         result = data.result or Answer()
-        made = {"answer": data.answer, "short": result.short, "kind": data.kind, "sureness": result.sureness}
-        tables = tables_text(data.tables, data.language)
-        answer = AskAnswer(**made, tables=tables, citations=quotes, understood=data.query)
+        whole = "\n\n".join(filter(None, [data.answer, tables_text(data.tables, data.language)]))
+        made = {"answer": whole, "short": result.short, "kind": data.kind, "sureness": result.sureness}
+        answer = AskAnswer(**made, citations=quotes, understood=data.query)
         sources = "\n".join(f"[{one.number}] {one.title}: {one.url}" for one in quotes)
-        text = TextContent(type="text", text="\n\n".join(filter(None, [answer.answer, tables, sources])))
+        text = TextContent(type="text", text="\n\n".join(filter(None, [whole, sources])))
         return CallToolResult(content=[text], structured_content=answer.model_dump(mode="json"))
 
     async def read_document(self, id: str, ctx: Context[Any, Any]) -> str:

@@ -26,7 +26,6 @@ from theworld.ingestion.readers.tables import markdown_table
 from theworld.settings import ServiceSettings
 from theworld.state import Answer, Candidate, Citation, QueryTable
 from theworld.state.answers import place_of
-from theworld.state.tables import Cell
 
 _TAGS = set(
     "p br hr strong em s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr th td a section header "
@@ -61,18 +60,18 @@ def linked(item: Candidate | Citation, base: str) -> dict[str, str]:
 
 def tables_text(tables: Iterable[QueryTable], language: str) -> str:
     """Return the rows of a database as Markdown tables, as many as MOST_ROWS, with how many are left out."""
-    parts, said = [], "… 未列出的行：" if language == "zh" else "… rows left out: "
+    parts = []
     for table in tables:
         heads = [f"{one.label} ({one.unit})" if one.unit else one.label for one in table.columns]
-        rows = [heads, *table.rows[:MOST_ROWS]]
-        parts += [f"**{table.title}**", markdown_table([(_shown(cell), 1, 1) for cell in row] for row in rows)]
+        rows = [
+            ["–" if cell is None else f"{cell:,.2f}" if isinstance(cell, float) else str(cell) for cell in row]
+            for row in [heads, *table.rows[:MOST_ROWS]]
+        ]
+        parts += [f"**{table.title}**", markdown_table([(cell, 1, 1) for cell in row] for row in rows)]
         if table.truncated or len(table.rows) > MOST_ROWS:
+            said = "… 未列出的行：" if language == "zh" else "… rows left out: "
             parts.append(f"{said}{len(table.rows[MOST_ROWS:])}{'+' if table.truncated else ''}")
     return "\n\n".join(parts)
-
-
-def _shown(value: Cell) -> str:
-    return "–" if value is None else f"{value:,.2f}" if isinstance(value, float) else str(value)
 
 
 def answer_html(answer: Answer) -> str:

@@ -1,13 +1,12 @@
 """A conversation as OpenAI's clients send it, as a question with its history; and the answer as they show it.
 
 The last message, which must be the user's, is the question. Of an answer that this service gave, only what it said
-comes back as history: its links and tables are taken off, and of its passages the first stays, as `answers.said_text`
-has it, since further ones would only offer more that a later "it" may mean.
+comes back as history: without its links and tables, and of its passages the first, as `answers.said_text` has it,
+since further ones would only offer more that a later "it" may mean.
 
 In an answer a citation stands in the text as `[n]`. Below it stands a Markdown link definition for each,
 `[n]: address "place"`, so that any renderer makes a link of it while the text stays what the graph said, and offsets
-into it hold, and below those the rows of a database. `url_citation` annotations name the same places by offset;
-`sources` are those of Open WebUI.
+into it hold; a database's rows come last. `url_citation` annotations name places by offset, `sources` are Open WebUI's.
 """
 
 from __future__ import annotations
@@ -126,8 +125,7 @@ class Cited:
     """Where citations stand in the text, as the responses API has it; chat completions hold it one level deeper."""
     sources: tuple[dict[str, Any], ...]
     """The quotes in the form of Open WebUI's `sources`, in the order of their numbers."""
-    understood: str
-    """The question as understood, references to earlier turns resolved."""
+    understood: str  # the question, references to earlier turns resolved
     usage: ModelUsage
     """Of the language model; without one, by estimate, of the messages as they were read and of `text`."""
 

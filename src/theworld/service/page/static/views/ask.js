@@ -174,7 +174,7 @@ function chips(turn) {
 }
 
 function tables(turn) {  // a single figure has been said
-  return turn.tables.filter(({ rows, columns }) => rows.length * columns.length > 1).map((table) => resultTable(table, view.t));
+  return (turn.tables ?? []).filter(({ rows, columns }) => rows.length * columns.length > 1).map((table) => resultTable(table, view.t));
 }
 
 function footer(turn) {
