@@ -1,4 +1,4 @@
-"""The node: rows of the mapped database as an answer, or a Degradation and the other ways answer."""
+"""The node: rows of the mapped database as an answer, or why there are none and the other ways answer."""
 
 from __future__ import annotations
 
@@ -135,6 +135,9 @@ def _written(
             whole=request_deadline(state, context),
         )
         said += f"; {model.name}: {written.problem or 'the statement gave no rows'}"
+    elif state.route.path != "sql" and context.database is None:  # every way was tried: nothing is missed
+        reasons = (*state.route.reasons, f"it is not read for the database ({reason})")
+        return {"route": state.route.model_copy(update={"reasons": reasons})}
     update: Update = {"usage": written.usage}
     if model is not None and written.table is not None and written.table.rows:
         note = f"the statement was written by {model.name}; it was checked for safety, not for meaning"

@@ -56,7 +56,7 @@ class Citation(Value):
 
 
 Sureness = Literal["sure", "likely", "unsure", "none"]
-"""How sure an answer is, in a word; `none` where nothing is answered."""
+"""How sure an answer of passages is, in a word; `none` for any other, which has its `confidence` alone."""
 
 
 class Passage(Value):

@@ -96,6 +96,13 @@ def test_what_the_database_does_not_understand_is_answered_otherwise_and_said(gr
     assert {"retrieve_sparse", "retrieve_dense", "retrieve_graph"} <= set(stages(output))
 
 
+def test_a_question_tried_every_way_that_is_none_for_the_database_misses_nothing(graph):
+    output = ask(graph, "星槎精工主要生产什么产品？")
+    assert (output["route"].path, "query_database" in stages(output)) == ("hybrid", True)
+    assert output["degradations"] == []
+    assert "mean nothing to the database" in output["route"].reasons[-1]
+
+
 def test_a_broken_database_is_dropped_and_named(resources, tmp_path):
     file = tmp_path / "gone.sqlite"
     file.write_bytes(resources.database.engine._path.read_bytes())

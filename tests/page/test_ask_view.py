@@ -8,9 +8,11 @@ import threading
 import httpx
 import pytest
 
-from page_cases import HARM
+from page_cases import HARM, serious
 from scripted_server import Handler
 from service_cases import TWO_HOP
+from service_process import served
+from theworld.demo.credit import write_sample
 
 pytestmark = pytest.mark.slow
 HOW = "Why is Metropolis remembered, and what did its director do before it?"
@@ -71,6 +73,29 @@ def test_a_follow_up_says_what_it_was_understood_as(visit, site):
     seen.page.reload()
     seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
     seen.unharmed()
+
+
+def test_rows_of_a_database_stand_below_their_answer(visit, copy_of_demo, tmp_path, monkeypatch):
+    paths = write_sample(tmp_path)
+    for name, value in {"URL": f"sqlite:///{paths['database']}", "ONTOLOGY": str(paths["ontology"])}.items():
+        monkeypatch.setenv(f"THEWORLD_DATABASE__{name}", value)
+    with served(copy_of_demo()) as (_, client, _):
+        seen = visit(str(client.base_url).rstrip("/"), locale="zh-CN", width=390)
+        seen.go()
+        for place, question in enumerate(["你好", "天一阁是由谁主持建造的？", "2024年每月的交易笔数"], start=1):
+            seen.ask(question)
+            seen.page.wait_for_selector(f".turn:nth-child({place}) .rendered")
+        chips = [seen.page.locator(f".turn:nth-child({n}) .sureness .chip").all_inner_texts() for n in (1, 2, 3)]
+        assert chips[0] == [], "small talk is neither answered nor left without an answer"
+        assert len(chips[1]) == 1, "that it is none for the database is no fallback"
+        assert chips[2] == ["置信度 0.90", "由数据库行计算得出"]
+        assert seen.page.locator(".answer .rows tbody tr").count() == 12
+        assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert serious(seen.page) == []
+        seen.page.click(".turn:nth-child(3) footer a")
+        seen.page.wait_for_selector(".record .rows")
+        assert "由数据库行计算得出 · 置信度 0.90" in seen.page.inner_text(".record .facts")
+        seen.unharmed()
 
 
 def test_feedback_reaches_the_record(visit, site):

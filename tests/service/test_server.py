@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from contextlib import suppress
@@ -38,6 +39,22 @@ def test_serve_says_its_terms_answers_and_finishes_what_runs(copy_of_demo):
     with open_database(store, writable=True) as ledger:
         record = RequestJournal(ledger).read(request_id, tenant="default")
     assert record is not None, "what was answered is on record"
+
+
+def test_a_second_interrupt_ends_what_runs_without_a_traceback(copy_of_demo):
+    with served(copy_of_demo()) as (process, client, lines):
+        sent = (
+            b"POST /api/v1/ask HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+        )
+        with socket.create_connection((client.base_url.host, client.base_url.port)) as waiting:
+            waiting.sendall(sent)
+            assert client.get("/readyz").status_code == 200
+            process.send_signal(signal.SIGINT)
+            while not any("Waiting for connections" in line for line in lines):
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            process.wait(START_S)
+    assert not [line for line in lines if "Traceback" in line or "Error" in line]
 
 
 def test_a_new_store_is_made_and_filled_over_http(tmp_path):

@@ -158,9 +158,16 @@ HEAPS = 1
 
 def application() -> FastAPI:
     """Return the application bound as the settings say; the process is its alone."""
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     share_heaps(HEAPS)
     settings = Settings.load()
     return create_app(settings=settings, bound_to=settings.service.host)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return whether a line of the log is more than the trace of what a second Ctrl-C cut off."""
+    last = logging.Formatter().format(record).rstrip().rpartition("\n")[2]
+    return not last.startswith("asyncio.exceptions.CancelledError")
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -32,7 +31,7 @@ from starlette.types import Message, Receive, Scope, Send
 from theworld import __version__
 from theworld.service.api.access import Caller, Visiting
 from theworld.service.api.ask import ask_data
-from theworld.service.api.passages import base_url, document_url, linked
+from theworld.service.api.passages import DOCUMENTS, base_url, document_url, linked, tables_text
 from theworld.service.api.replies import ApiError, Code, as_api_error, message_of, must_exist
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Question, Said, SearchRequest, is_no_text
 from theworld.service.api.serving import ClientGoneError, RequestContext
@@ -42,7 +41,6 @@ from theworld.state import Answer, Candidate
 from theworld.stores.ledger.catalog import StoredDocument
 
 log = logging.getLogger(__name__)
-DOCUMENTS = "theworld://documents/"
 PAGE = 100
 """Resources told of at a time."""
 LENGTH = 100_000
@@ -59,7 +57,7 @@ class Found(BaseModel):
 
     id: str = Field(description="Its id, for `fetch`")
     title: str = Field(description="Title, file and headings of the best passage")
-    url: str = Field(description="Where a person reads it")
+    url: str = Field(description="Where a person reads it; where no page is served, its resource here")
     text: str = Field(description="The best passage")
 
 
@@ -88,10 +86,10 @@ class Quote(Found):
 class AskAnswer(BaseModel):
     """An answer and what it rests on."""
 
-    answer: str
+    answer: str = Field(description="The answer, below it the rows of a database that give it")
     short: str = Field(description="The short answer by itself, where there is one")
     kind: str = Field(description="entity, extractive, generated, computed; none: the documents do not answer it")
-    sureness: str = Field(description="sure, likely, unsure or none")
+    sureness: str = Field(description="sure, likely, unsure; none where it is not weighed so: computed, generated")
     citations: list[Quote]
     understood: str = Field(description="The question as understood, references to earlier turns resolved")
 
@@ -116,7 +114,7 @@ def make_server(service: Service, asker_of: Callable[[ServerRequestContext[Any, 
     faces = _Faces(service, asker_of)
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    server: MCPServer[Any] = MCPServer(
+    server = _Server(
         "theworld", "TheWorld", instructions=_INSTRUCTIONS, version=__version__, middleware=[faces.list_documents]
     )
     root.handlers[:] = handlers  # the SDK's server changes the log of the whole process
@@ -131,6 +129,20 @@ def make_server(service: Service, asker_of: Callable[[ServerRequestContext[Any, 
     )
     by_id(faces.read_document)
     return server
+
+
+class _Server(MCPServer[Any]):
+    """The SDK's server, whose word on wrong arguments is a sentence instead of a validator's report."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            wrong = error.__cause__.errors()[0]
+            said = "is missing" if wrong["type"] == "missing" else f"is not valid: {wrong['msg']}"
+            raise ToolError(f"the argument {wrong['loc'][0]!r} {said}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +204,11 @@ class _Faces:
             Quote(number=one.number, id=one.document_id, text=one.quote, **linked(one, base)) for one in data.citations
         ]
         result = data.result or Answer()
-        made = {"answer": data.answer, "short": result.short, "kind": data.kind, "sureness": result.sureness}
+        whole = "\n\n".join(filter(None, [data.answer, tables_text(data.tables, data.language)]))
+        made = {"answer": whole, "short": result.short, "kind": data.kind, "sureness": result.sureness}
         answer = AskAnswer(**made, citations=quotes, understood=data.query)
         sources = "\n".join(f"[{one.number}] {one.title}: {one.url}" for one in quotes)
-        text = TextContent(type="text", text="\n\n".join(filter(None, [answer.answer, sources])))
+        text = TextContent(type="text", text="\n\n".join(filter(None, [whole, sources])))
         return CallToolResult(content=[text], structured_content=answer.model_dump(mode="json"))
 
     async def read_document(self, id: str, ctx: Context[Any, Any]) -> str:
@@ -214,7 +227,7 @@ class _Faces:
         store = self.service.resources.store
         page = await asyncio.to_thread(store.documents, tenant=tenant, after=after, limit=PAGE)
         found = [
-            Resource(uri=DOCUMENTS + quote(one.id, safe=""), name=one.id, title=one.title, mime_type="text/plain")
+            Resource(uri=document_url("", one.id), name=one.id, title=one.title, mime_type="text/plain")
             for one in page.documents
         ]
         return ListResourcesResult(resources=found, next_cursor=page.next_after)

@@ -84,6 +84,8 @@ async def wrong(client: Client) -> None:
         reply = await client.call_tool(tool, arguments)
         assert reply.is_error, (tool, arguments)
         assert "Traceback" not in reply.content[0].text
+    reply = await client.call_tool("search", {})
+    assert reply.content[0].text == "the argument 'query' is missing"
     with pytest.raises(MCPError):
         await client.read_resource("theworld://documents/unknown")
 
@@ -111,6 +113,8 @@ async def test_over_stdio(copy_of_demo):
     process = StdioServerParameters(command=command[0], args=command[1:], env=environment)
     async with Client(stdio_client(process)) as client:
         await tour(client)
+        found = (await client.call_tool("search", {"query": TWO_HOP})).structured_content["results"][0]
+        assert (await client.read_resource(found["url"])).contents, "no page is served: it is the document itself"
         await wrong(client)
 
 

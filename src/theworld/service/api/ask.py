@@ -27,7 +27,7 @@ from theworld.service.api.schemas import (
 )
 from theworld.service.api.serving import EVENTS, RequestContext, enveloped, followed, streamed
 from theworld.service.requests.running import Run, id_of, rerank_given
-from theworld.state import Context, ModelUsage, ResolvedReference
+from theworld.state import Answer, Context, ModelUsage, ResolvedReference
 
 _FAILING = (Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT, Code.STORE_UNAVAILABLE)
 retrieval_router = APIRouter(
@@ -147,16 +147,15 @@ async def _events(current: RequestContext, body: AskRequest) -> AsyncGenerator[b
 def ask_data(current: RequestContext, run: Run, *, html: bool = False) -> AskData:
     """Return a run's answer as a reply's data, with HTML of it too where that is wanted."""
     state, asked_back, result = run.state, run.clarification, run.state.get("result")
-    made: dict[str, Any] = {"answer": "", "said": "", "kind": "none", "confidence": 0.0, "citations": []}
-    if result is not None:
-        said = said_text(result, run.context.language or state["language"])
-        made = {"answer": result.text, "said": said, "kind": result.kind, "confidence": result.confidence}
-        made["citations"] = list(result.citations)
+    given = result or Answer()
+    said = said_text(given, run.context.language or state["language"])
+    made: dict[str, Any] = {"answer": given.text, "said": said, "kind": given.kind, "confidence": given.confidence}
     if asked_back is not None:
         made |= {"answer": str(asked_back["question"]), "kind": "clarify"}
     return AskData.model_construct(
         **_found(current, run),
         **made,
+        citations=list(given.citations),
         question=state["question"],
         result=result,
         reference=state.get("reference") or ResolvedReference(),

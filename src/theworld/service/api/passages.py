@@ -1,4 +1,4 @@
-"""Passages as a person reads them: their addresses on the web page, and answers and reports as HTML.
+"""Passages as a person reads them: their addresses, answers and reports as HTML, rows of a database as Markdown.
 
 HTML is Markdown rendered by markdown-it-py, and what comes of it cleaned by nh3.
 
@@ -10,10 +10,10 @@ foreign server.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cache, partial
 from html import escape
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import nh3
 from fastapi import Request
@@ -22,8 +22,9 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from theworld.answers import shown_text
+from theworld.ingestion.readers.tables import markdown_table
 from theworld.settings import ServiceSettings
-from theworld.state import Answer, Candidate, Citation
+from theworld.state import Answer, Candidate, Citation, QueryTable
 from theworld.state.answers import place_of
 
 _TAGS = set(
@@ -34,19 +35,19 @@ _ATTRIBUTES = {"a": {"href", "class"}, "ol": {"start"}, "section": {"class"}, "p
 _REFERENCE = re.compile(r"\[(\d{1,3})\]")
 _ADDRESS = re.compile(r"(?:https?://|mailto:)\S+|#cite-\d{1,3}", re.IGNORECASE)
 _CITE = "#cite-"
+DOCUMENTS = "theworld://documents/"  # what the resources of the Model Context Protocol begin with
+MOST_ROWS = 50
 
 
 def base_url(settings: ServiceSettings, request: Request | None = None) -> str:
-    """Return the address that links begin with: the setting, else as the service was called, else as it is bound."""
-    if settings.public_url:
-        return settings.public_url.rstrip("/")
-    if request is not None:
-        return str(request.base_url).rstrip("/")
-    return f"http://{settings.host}:{settings.port}"
+    """Return the address that links begin with: the setting, else as the service was called, "" where none serves."""
+    return (settings.public_url or str(request.base_url if request is not None else "")).rstrip("/")
 
 
 def document_url(base: str, document_id: str, note_id: str = "") -> str:
-    """Return the address of a document, at a note of it where one is named."""
+    """Return the address of a document, at a note of it where one is named; without a base, that of the resource."""
+    if not base:
+        return DOCUMENTS + quote(document_id, safe="")
     named = {"id": document_id} | ({"note": note_id} if note_id else {})
     return f"{base}/#/document?{urlencode(named)}"
 
@@ -55,6 +56,22 @@ def linked(item: Candidate | Citation, base: str) -> dict[str, str]:
     """Return where a passage stands, as a person reads it (`title`), and its address (`url`)."""
     place = place_of(item.document_id, item.source, item.title, item.section)
     return {"title": place, "url": document_url(base, item.document_id, item.note_id)}
+
+
+def tables_text(tables: Iterable[QueryTable], language: str) -> str:
+    """Return the rows of a database as Markdown tables, as many as MOST_ROWS, with how many are left out."""
+    parts = []
+    for table in tables:
+        heads = [f"{one.label} ({one.unit})" if one.unit else one.label for one in table.columns]
+        rows = [
+            ["–" if cell is None else f"{cell:,.2f}" if isinstance(cell, float) else str(cell) for cell in row]
+            for row in [heads, *table.rows[:MOST_ROWS]]
+        ]
+        parts += [f"**{table.title}**", markdown_table([(cell, 1, 1) for cell in row] for row in rows)]
+        if table.truncated or len(table.rows) > MOST_ROWS:
+            said = "… 未列出的行：" if language == "zh" else "… rows left out: "
+            parts.append(f"{said}{len(table.rows[MOST_ROWS:])}{'+' if table.truncated else ''}")
+    return "\n\n".join(parts)
 
 
 def answer_html(answer: Answer) -> str:

@@ -3,8 +3,8 @@
 A stream tells a model's text as it comes; without one the graph's answer is one piece. Where the model's text turns out
 not to be the answer, which a stream cannot take back, a rule is drawn below it and the answer follows.
 
-Of a chat the last piece holds the annotations, and `sources` for Open WebUI. A response tells `response.created`,
-`.in_progress`, `.output_item.added`, `.content_part.added`, `.output_text.delta` as the text comes,
+Of a chat the last piece holds the annotations, `sources` for Open WebUI, and the question as `understood`. A response
+tells `response.created`, `.in_progress`, `.output_item.added`, `.content_part.added`, `.output_text.delta` as it comes,
 `.output_text.annotation.added` for each citation, the `.done` of each, and `response.completed`; or `response.failed`.
 Nothing of it is kept, so a conversation is sent whole every time.
 """
@@ -169,7 +169,8 @@ class _Completion(_Made):
         annotations = list(map(_nested, answer.annotations))
         message = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": annotations}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-        return self.envelope("chat.completion", [choice], usage=_usage(answer), sources=list(answer.sources))
+        more = {"sources": list(answer.sources), "understood": answer.understood}
+        return self.envelope("chat.completion", [choice], usage=_usage(answer), **more)
 
     async def pieces(self, asked: AskRequest) -> AsyncGenerator[bytes]:
         sent = Unfolding()
@@ -181,9 +182,8 @@ class _Completion(_Made):
                 elif kind == "error":
                     yield b"data: " + _error(self.current, value) + b"\n\n"
                 else:
-                    if annotations := list(map(_nested, sent.shifted(value))):
-                        yield self.chunk({"annotations": annotations}, sources=list(value.sources))
-                    yield self.chunk({}, finish="stop")
+                    delta = {"annotations": list(map(_nested, sent.shifted(value)))}
+                    yield self.chunk(delta, "stop", sources=list(value.sources), understood=value.understood)
                     if self.body.stream_options is not None and self.body.stream_options.include_usage:
                         yield self.chunk(None, usage=_usage(value))
         yield b"data: [DONE]\n\n"

@@ -1,12 +1,12 @@
 """A conversation as OpenAI's clients send it, as a question with its history; and the answer as they show it.
 
 The last message, which must be the user's, is the question. Of an answer that this service gave, only what it said
-comes back as history: its links are taken off, and of its passages the first stays, as `answers.said_text` has it,
+comes back as history: without its links and tables, and of its passages the first, as `answers.said_text` has it,
 since further ones would only offer more that a later "it" may mean.
 
 In an answer a citation stands in the text as `[n]`. Below it stands a Markdown link definition for each,
 `[n]: address "place"`, so that any renderer makes a link of it while the text stays what the graph said, and offsets
-into it hold. `url_citation` annotations name the same places by offset; `sources` are those of Open WebUI.
+into it hold; a database's rows come last. `url_citation` annotations name places by offset, `sources` are Open WebUI's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from theworld.models.chat import estimated_tokens
 from theworld.service.api.access import Caller
 from theworld.service.api.ask import ask_data
-from theworld.service.api.passages import linked
+from theworld.service.api.passages import linked, tables_text
 from theworld.service.api.replies import ApiError, Code
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Said
 from theworld.service.api.serving import RequestContext
@@ -32,7 +32,8 @@ from theworld.stores.ledger.api_keys import ANY_TENANT
 MODEL = "theworld"
 _MARK = re.compile(r"\[(\d{1,4})\]")
 _TEXTS = frozenset({"text", "input_text", "output_text"})
-_LINKS = re.compile(r"\s*(?:\n\[\d{1,4}\]: \S+ \"[^\n]*\")+\s*\Z")
+_TABLE = r"\n\n\*\*[^\n]+\*\*\n(?:\n\|[^\n]*)+(?:\n\n…[^\n]*)?"
+_LINKS = re.compile(rf"\s*(?:\n\[\d{{1,4}}\]: \S+ \"[^\n]*\")+(?:{_TABLE})*\s*\Z")
 _SECOND_PASSAGE = re.compile(r"\n\n[^\n]+ \[(?:[2-9]|\d{2,})\]\n")
 
 
@@ -124,6 +125,7 @@ class Cited:
     """Where citations stand in the text, as the responses API has it; chat completions hold it one level deeper."""
     sources: tuple[dict[str, Any], ...]
     """The quotes in the form of Open WebUI's `sources`, in the order of their numbers."""
+    understood: str  # the question, references to earlier turns resolved
     usage: ModelUsage
     """Of the language model; without one, by estimate, of the messages as they were read and of `text`."""
 
@@ -151,13 +153,14 @@ def cited(current: RequestContext, run: Run, base: str) -> Cited:
         # Open WebUI numbers sources by `metadata.source`, so it must differ from note to note.
         place = {"source": url, "name": title, "start": one.start, "end": one.end}
         sources.append({"source": {"id": url, "name": title, "url": url}, "document": [one.quote], "metadata": [place]})
-    text = "\n\n".join(filter(None, [text, "\n".join(definitions)]))
+    text = "\n\n".join(filter(None, [text, "\n".join(definitions), tables_text(data.tables, data.language)]))
     read = (run.question.question, *(message.content or "" for message in run.question.history))
     estimate = ModelUsage(prompt_tokens=sum(map(estimated_tokens, read)), completion_tokens=estimated_tokens(text))
     return Cited(
         text=text,
         annotations=tuple(annotations),
         sources=tuple(sources),
+        understood=data.query,
         usage=data.usage if data.usage.prompt_tokens else estimate,
     )
 

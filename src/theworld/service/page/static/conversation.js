@@ -5,7 +5,7 @@ import { asked } from "./scope.js";
 const KEPT_TURNS = 30;
 const KEPT_CHARACTERS = 8000;
 const LIVE_KEYS = ["request_id", "elapsed_ms", "answer", "said", "answer_html", "kind", "confidence", "citations", "language",
-  "query", "reference", "clarification", "degradations", "stages", "usage"];
+  "query", "reference", "clarification", "degradations", "stages", "usage", "tables"];
 
 export const changed = new EventTarget();
 let store = { tenant: null, threads: [], chosen: "" };
@@ -100,6 +100,7 @@ function take(turn, kind, data) {
 function finish(turn, data) {
   for (const key of LIVE_KEYS) turn[key] = data[key];
   turn.sureness = data.result?.sureness ?? "none";
+  turn.asked = data.route.path !== "none";  // small talk is neither answered nor left without an answer
   turn.marks = Object.fromEntries((data.result?.passages ?? []).map((passage) => [passage.number, passage]));
   turn.nearest = data.kind === "none" ? data.candidates.slice(0, 3).map(asCitation) : [];
   turn.state = "done";

@@ -4,6 +4,7 @@ import { citationCard, openDocument } from "../evidence.js";
 import { ApiError } from "../api.js";
 import * as talk from "../conversation.js";
 import { announce, duration, el, fill, setCleaned } from "../dom.js";
+import { isWeighed, resultTable, sureness } from "../results.js";
 import { drawScope } from "../scope.js";
 
 export const stylesheet = "views/ask.css";
@@ -136,7 +137,7 @@ function drawAnswer(turn) {
   if (turn.state !== "done") return el("div", { class: "answer" }, el("p", { class: "problem" }, turn.error || t("ask.broken")), again(turn));
   if (turn.kind === "clarify") return drawClarification(turn);
   const body = setCleaned(el("div", { class: "rendered", lang: turn.language, onclick: (event) => followCitation(event, turn) }), turn.answer_html ?? "");
-  return el("div", { class: "answer" }, understoodAs(turn), sureness(turn), body, footer(turn));
+  return el("div", { class: "answer" }, understoodAs(turn), chips(turn), body, tables(turn), footer(turn));
 }
 
 function drawRunning(turn) {
@@ -165,10 +166,15 @@ function understoodAs(turn) {
   return query && query !== turn.question ? el("p", { class: "understood" }, `${view.t("ask.understood_as")} `, el("q", {}, query)) : null;
 }
 
-function sureness(turn) {
+function chips(turn) {
   const { t } = view;
-  return el("p", { class: "row sureness" }, el("span", { class: `chip sure-${turn.sureness}` }, t(`ask.sure_${turn.sureness}`)),
+  return el("p", { class: "row sureness" }, turn.asked && el("span", { class: `chip sure-${turn.sureness}` }, sureness(turn, t)),
+    isWeighed(turn) ? null : el("span", { class: "chip" }, t(`found.kind_${turn.kind}`)),
     turn.degradations?.length ? el("span", { class: "chip" }, t("ask.degraded", { n: turn.degradations.length })) : null);
+}
+
+function tables(turn) {  // a single figure has been said
+  return (turn.tables ?? []).filter(({ rows, columns }) => rows.length * columns.length > 1).map((table) => resultTable(table, view.t));
 }
 
 function footer(turn) {

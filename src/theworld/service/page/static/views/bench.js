@@ -1,6 +1,7 @@
 // Test bench: one question searched with two settings, the passages, files and times side by side. Nothing live counts it.
 
 import { announce, duration, el, fill } from "../dom.js";
+import { resultTable, statement } from "../results.js";
 
 export const stylesheet = "views/bench.css";
 const CHANNELS = ["sparse", "dense", "graph"];
@@ -134,7 +135,7 @@ function summary(side) {
       data.ontology?.matches.length > 0 && el("li", { class: "chip" }, t("bench.ontology_found", { n: data.ontology.matches.length })),
       data.tables.length > 0 && el("li", { class: "chip" }, t("bench.rows", { n: rows }))),
     data.route.reasons.length > 0 && el("details", {}, el("summary", {}, t("bench.reasons")), el("ul", {}, data.route.reasons.map((reason) => el("li", {}, reason)))),
-    data.tables.length > 0 && el("details", {}, el("summary", {}, "SQL"), data.tables.map((table) => el("pre", { tabindex: "0" }, el("code", {}, table.sql)))),
+    data.tables.length > 0 && el("details", {}, el("summary", {}, "SQL"), data.tables.map((table) => [statement(table), resultTable(table, t)])),
     data.degradations.length > 0 && el("ul", { class: "notice bench-plain" }, data.degradations.map((one) => el("li", {}, `${stageName(one.stage)}: ${one.reason}`))));
 }
 

@@ -3,6 +3,7 @@
 import * as talk from "../conversation.js";
 import { nodeGraph, pathDrawing } from "../drawing.js";
 import { duration, el, fill } from "../dom.js";
+import { resultTable, statement, sureness } from "../results.js";
 
 export const stylesheet = "views/found.css";
 const SHOWN = 12;
@@ -94,7 +95,7 @@ function card(heading, ...content) {
 function summary(found, t) {
   const kind = found.clarification ? "clarify" : found.answer?.kind ?? "none";
   const rows = [
-    [t("found.outcome"), `${t(`found.kind_${kind}`)}${found.answer ? ` · ${t(`ask.sure_${found.answer.sureness ?? "none"}`)}` : ""}`],
+    [t("found.outcome"), `${t(`found.kind_${kind}`)}${kind in { none: 1, clarify: 1 } ? "" : ` · ${sureness(found.answer, t)}`}`],
     [t("found.total"), duration(found.timings.elapsed_ms)],
     found.route && [t("found.route"), [found.route.path, ...(found.route.reasons ?? [])].join(" · ")],
     [t("found.model"), usage(found.other.usage, t)],
@@ -113,7 +114,7 @@ function usage(used, t) {
 }
 
 function insufficient(found, t) {
-  if (found.clarification || (found.answer && found.answer.kind !== "none")) return null;
+  if (found.clarification || found.route?.path === "none" || (found.answer && found.answer.kind !== "none")) return null;
   const near = found.rerank.results.slice(0, 3);
   const item = (row) => el("li", {}, el("strong", {}, row.title || row.document_id), " ", el("span", { class: "muted small" }, row.note_id),
     meter(row.final_score, t("found.relevance")));
@@ -151,10 +152,7 @@ function references(found, t) {
 function tables(found, t) {
   const all = found.other.tables ?? [];
   if (!all.length) return null;
-  const one = (table) => [el("pre", { tabindex: "0" }, el("code", {}, table.sql)), el("div", { class: "scroll", tabindex: "0" }, el("table", {},
-    el("thead", {}, el("tr", {}, ...table.columns.map((column) => el("th", { scope: "col" }, column.label || column.name)))),
-    el("tbody", {}, ...table.rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell === null ? "–" : String(cell))))))))];
-  return card(t("found.tables"), ...all.flatMap(one));
+  return card(t("found.tables"), all.map((table) => [statement(table), resultTable(table, t)]));
 }
 
 function channels(found, t) {
