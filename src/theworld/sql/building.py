@@ -68,9 +68,10 @@ class _Builder:
         return select.limit(self._plan.limit) if self._plan.limit else select
 
     def _from(self) -> exp.Select:
-        """Return a query over the plan's rows, joined with what leads to the things counted once each."""
+        """Return a query over the plan's rows, joined with what leads to things counted once each, and to the time."""
         path = self._plan.distinct.path[:-1] if self._plan.distinct else ()
-        return self._joined(exp.select().from_(table(self._table.name, BASE)), path, "d")[0]
+        select = self._joined(exp.select().from_(table(self._table.name, BASE)), path, "d")[0]
+        return self._joined(select, self._plan.time_path if self._plan.time_unit else (), "p")[0]
 
     def _joined(self, select: exp.Select, path: Path, prefix: str) -> tuple[exp.Select, str]:
         alias = BASE
@@ -156,9 +157,14 @@ class _Builder:
         given = mapped is not None and mapped.given is not None and len(names) > 1
         return [_named(name, alias) for name, alias in zip(names, ("name_1", "given")[: 1 + given], strict=False)]
 
+    def _moment(self) -> exp.Column:
+        """Return the column of when a row happened: its own, or that of what it is a line of."""
+        path = self._plan.time_path
+        return column(f"p{len(path)}" if path else BASE, self._plan.time_column or "")
+
     def _period(self, unit: CalendarUnit) -> exp.Expr:
         """Return the period of a row as text; a quarter as a number, 20241."""
-        cell = exp.TsOrDsToTimestamp(this=column(BASE, self._plan.time_column or ""))
+        cell = exp.TsOrDsToTimestamp(this=self._moment())
         if unit in _FORMATS:
             return exp.TimeToStr(this=cell, format=exp.Literal.string(_FORMATS[unit]))
         texts = (exp.TimeToStr(this=cell.copy(), format=exp.Literal.string(form)) for form in ("%m", "%Y"))
@@ -232,6 +238,8 @@ class _Builder:
             conditions.append(exp.or_(self._within(plan.period), self._within(plan.earlier)))
         elif plan.period is not None:
             conditions.append(self._within(plan.period, alias))
+        elif plan.time_unit is not None:  # what has not happened yet is of no month
+            conditions.append(_filled(self._moment()))
         return conditions
 
     def _reached(self, item: Filter, path: Path, alias: str, depth: int) -> exp.Expr:

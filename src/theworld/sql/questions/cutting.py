@@ -14,7 +14,7 @@ from typing import NamedTuple
 from theworld.questions import Question, read_question
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
-from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, classes_named, segment, terms_of
+from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, classes_named, period_verbs, segment, terms_of
 from theworld.text.dates import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
@@ -99,6 +99,7 @@ def _number(quantity: Quantity, folded: str, now: datetime) -> Term:
 def _beside_others(terms: list[Term]) -> list[Term]:
     """Return the terms as what stands beside them has them: a year that something is compared with is a number.
 
+    What was shipped in March was shipped then, whatever its status (shipped) is now.
     "By" before a name is nothing but that: albums by somebody, who is then no album.
     """
     made = list(terms)
@@ -111,7 +112,8 @@ def _beside_others(terms: list[Term]) -> list[Term]:
             before = next((m.name for t in reversed(terms[:i]) for m in t.of("class")), "")
             others = tuple(m for m in terms[i + 1].meanings if not m.name.startswith(f"{before}="))
             terms[i + 1] = made[i + 1] = terms[i + 1]._replace(meanings=others or terms[i + 1].meanings)
-    return made
+    dating = period_verbs(made)
+    return [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in made]
 
 
 def _as_written(term: Term, question: str) -> Term:
