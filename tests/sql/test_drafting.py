@@ -188,6 +188,9 @@ def test_a_broken_mapping_file_is_told_by_place(tmp_path):
     (tmp_path / "bad.yaml").write_text("database: x\ntables: {a: {key: id, columns: {b: {kind: text}}}}\n", "utf-8")
     with pytest.raises(OntologyError, match=r"tables\.a\.columns\.b\.kind"):
         read_mapping(tmp_path / "bad.yaml")
+    (tmp_path / "bad.yaml").write_text("database: x\ntables:\n  a: {key: id\n  b: ]\n", "utf-8")
+    with pytest.raises(OntologyError, match=r"bad\.yaml: line 4: is not YAML: expected ',' or '}', but got ':'\.$"):
+        read_mapping(tmp_path / "bad.yaml")
 
 
 def test_a_kind_of_thing_without_a_condition_is_declined(tmp_path):

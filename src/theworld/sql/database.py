@@ -170,7 +170,7 @@ class Database:
         found: dict[str, list[str]] = {}
         for word in unknown:
             stem = [name for name in known if len(word) > 3 and name.startswith(word[:4])]
-            near = dict.fromkeys((*get_close_matches(word, known, n=3, cutoff=0.6), *stem[:3]))
+            near = dict.fromkeys((*get_close_matches(word, known, n=3, cutoff=0.7), *stem[:3]))
             found |= {word: list(near)} if near else {}
         return found
 
