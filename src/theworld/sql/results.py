@@ -84,7 +84,7 @@ _FIGURES = {
 def _columns(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[TableColumn, ...]:
     headings = WORDS[language]["columns"]
     found = []
-    if plan.shape == "list":
+    if plan.shape == "list" or (plan.shape == "latest" and plan.group is None):
         found.append(TableColumn(label=mapping.name(plan.base, language)))
     elif plan.group is not None:
         grouped = plan.group.attribute or mapping.lookup.classes[plan.group.class_id]
@@ -138,6 +138,8 @@ def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tup
         said = item.label if on is None else f"{on.labels.preferred(language)}: {item.label}"
         found.append(f"{phrases['not']} {said}" if item.negated else said)
     found += [f"{column} = {value}" for column, value in mapping.classes[plan.base].counts.items()]
+    if plan.per is not None:
+        found.append(phrases["having"].format(forms_of(mapping.name(plan.per.class_id, language))[-1]))
     if plan.period is not None:
         when = _attribute(mapping, plan.time_path[-1].target if plan.time_path else plan.base, plan.time_column)
         start, end = (m.date() if m else None for m in (plan.period.start, plan.period.end))

@@ -93,10 +93,9 @@ def read_mapping(file: Path) -> MappingFile | None:
         return None
     try:
         data = yaml.safe_load(file.read_text("utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise OntologyError(f"cannot be read: {error}", where=str(file)) from error
-    except yaml.YAMLError as error:
-        raise OntologyError(not_yaml(error), where=str(file)) from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        problem = not_yaml(error) if isinstance(error, yaml.YAMLError) else f"cannot be read: {error}"
+        raise OntologyError(problem, where=str(file)) from error
     if not isinstance(data, dict) or "tables" not in data:
         return None
     try:

@@ -149,13 +149,18 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
     said = _with_people(made, mapping) if terms_of(made, "who") else made
     meant: list[Term] = []
     named = classes_named(said)
-    for i, term in enumerate(said):  # a value stands for its things: which sales agent, how many students
-        classes = term.owners("value")
-        if i and len(classes) == 1 and not term.of("class", "attribute", "entity"):
-            before, after = said[i - 1], said[i + 1 : i + 2]
+    for i, term in enumerate(said):  # a value or a name stands for its things: which sales agent, how many kettles
+        classes = term.owners("value", "entity")
+        if i and len(classes) == 1 and not term.of("class", "attribute"):
+            before, after = (
+                said[i - 1],
+                [one for one in said[i + 1 : i + 2] if one.start - term.end <= 3],
+            )  # Ann's orders
             counted = any(m.name == "count" for m in before.of("aggregate"))
             alone = counted and not terms_of(after, "class", "value", "entity", "attribute")
-            if (before.of("which") and not classes & named) or alone:
+            if alone and term.of("entity") and not terms_of(said, "traded"):
+                raise UnclearError(f"it is not clear what is counted of {term.text!r}")
+            if (before.of("which") and not term.of("entity") and not classes & named) or alone:
                 meant.append(term._replace(end=term.start, meanings=(Meaning("class", *classes),)))
         meant.append(term)
     return tuple(meant)

@@ -82,7 +82,9 @@ def timed(plan: Plan, head: Head, terms: Sequence[Term], unit: CalendarUnit | No
     plan = replace(plan, time_column=column, time_path=path)
     if head.analysis in {"change", "change_over_year"}:
         return _changed(plan, head, periods, terms)
-    _check_one_date(terms)
+    verbs = period_verbs(terms)
+    if len(verbs) > 1 and terms_of(verbs, "dated"):
+        raise UnclearError("it is not clear which of the two dates the period is of")
     if len(periods) > 1:
         raise UnclearError("more than one period is named")
     period = next(iter(periods), None)
@@ -110,13 +112,6 @@ def _changed(plan: Plan, head: Head, periods: list[TimeRange], terms: Sequence[T
     if earlier is None or earlier.start is None or later.start is None or earlier.end is None:
         raise UnclearError("a change needs periods with a beginning and an end")
     return replace(plan, period=later, earlier=earlier)
-
-
-def _check_one_date(terms: Sequence[Term]) -> None:
-    verbs = terms_of(terms, "traded", "dated")
-    between = terms[terms.index(verbs[0]) : terms.index(verbs[-1])] if terms_of(verbs, "dated") else ()
-    if terms_of(between, "joined") or (between and len(period_verbs(terms)) > 1):
-        raise UnclearError("it is not clear which of the two dates the period is of")
 
 
 def _date_named(terms: Sequence[Term], base: str, mapping: DatabaseMapping) -> str | None:

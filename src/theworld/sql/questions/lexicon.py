@@ -92,6 +92,7 @@ def cue_meanings() -> Named:
     yield from ((word, Meaning("traded", word)) for forms in CUES["verbs"] for word in forms)
     for word in CUES["classifiers"]:
         yield f"一{word}", Meaning("one", word)
+        yield from ((f"{last}一{word}", Meaning("latest", "")) for last in ("最近", "最后"))
         yield from ((f"{asked}{word}", Meaning("aggregate", "count")) for asked in ("多少", "几"))
 
 
@@ -149,24 +150,23 @@ _DATE_WORDS = re.compile(r"(?: (?:date|time|at|on)|日期|时间|日)$")
 
 
 def _dated(labels: Iterable[str]) -> Iterable[str]:
-    """Return the verbs of a date's labels: `shipped date` is when something was shipped, 开方日期 when it was 开方.
-
-    A verb of business is meant by all its forms: what we ship or send has a shipped date, what is paid a payment date.
-    """
+    """Return the verbs of a date's labels: `shipped date` is when something was shipped, 开方日期 when it was 开方."""
     for label in labels:
         verb = _DATE_WORDS.sub("", label)
         if verb == label or len(verb) < 2 or " " in verb:
             continue
         yield verb if not verb.isascii() or verb.endswith("ed") else f"{verb}d" if verb.endswith("e") else f"{verb}ed"
-        for forms in CUES["verbs"]:
+        for forms in CUES["verbs"]:  # what we ship or send has a shipped date, what is paid a payment date
             yield from forms if verb.startswith(tuple(map(stem, forms))) else ()
 
 
 def period_verbs(terms: Sequence[Term]) -> list[Term]:
-    """Return the verbs that may say which date a period, or what is told by month, is of: the last before it or all."""
+    """Return the verbs that may say which date a period, or a figure by month, is of: the last before it, or all."""
     verbs = [t for t in terms_of(terms, "dated", "traded") if not t.of("class", "entity")]
     times = (terms_of(terms, "period") or terms_of(terms, "unit_of_time"))[:1]
-    return [verb for verb in verbs if verb < times[0]][-1:] or verbs if times else []
+    before = [verb for verb in verbs if verb < times[0]] if times else []
+    joined = before and terms_of(terms[terms.index(before[0]) : terms.index(before[-1])], "joined")
+    return (before if joined else before[-1:]) or (verbs if times else [])
 
 
 _LATIN = re.compile(rf"[^\W_{CJK_RANGES}]")

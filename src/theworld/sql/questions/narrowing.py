@@ -112,7 +112,9 @@ class Restrictions:
     def _given(self, term: Term, base: str) -> Filter:
         """Return the condition that a column of the rows holds something, or that something leads to them."""
         negated = term in self.negated
-        owner = base if base in term.owners("attribute", "dated") else self.mapping.happens(base) or base
+        others = () if term.of("attribute") else term.owners("dated")  # customers who never ordered: of orders
+        near = [one for one in (base, self.mapping.happens(base)) if one in term.owners("attribute", "dated")]
+        owner = (near or [*others] if len(others) == 1 else near or [base])[0]
         own = [self.mapping.attribute(m.name) for m in term.of("attribute", "dated") if m.owner == owner]
         classes = [m.name for m in term.of("class") if m.name != base and not own]
         if len(own) + len(classes) != 1:
@@ -120,9 +122,9 @@ class Restrictions:
         if classes:
             path, key = self._path(base, classes[0]), self.mapping.classes[classes[0]].key
             return Filter(path, classes[0], key, "exists", (), term.text, negated=negated)
-        text = ("",) if own[0].type in {"string", "enum"} else ()
+        none: tuple[Cell, ...] = ("",) if own[0].type in {"string", "enum"} else (0,) if is_measure(own[0]) else ()
         path = self._path(base, owner)
-        return Filter(path, owner, own[0].column or "", "filled", text, term.text, negated=negated)
+        return Filter(path, owner, own[0].column or "", "filled", none, term.text, negated=negated)
 
     def _path(self, base: str, class_id: str) -> Path:
         path = self.mapping.path(base, class_id, via=self.via)
@@ -170,7 +172,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             found.named[term] = classes.pop()
         elif term.of("value") and not term.of("attribute", "class", "aggregate"):
             found.values.append(term)
-        elif term not in dating and not term.of("class", "attribute") and _says_more(term, mapping):
+        elif term not in dating and says_more(term, mapping):
             found.given += [] if _names_column(term, terms[i + 1 : i + 2], mapping) else [term]
         else:
             continue
@@ -186,11 +188,12 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     return found
 
 
-def _says_more(term: Term, mapping: DatabaseMapping) -> bool:
+def says_more(term: Term, mapping: DatabaseMapping) -> bool:
     """Return whether a verb says more of rows than that they happened: what is sold has a date of sale anyway."""
     times = {(class_id, table.time) for class_id, table in mapping.classes.items()}
     dates = {(m.owner, mapping.attribute(m.name).column) for m in term.of("dated")}
-    return bool(dates) and not (term.of("traded") and dates <= times)
+    usual = term.of("traded") and dates <= times
+    return bool(dates) and not usual and not term.of("class", "attribute")
 
 
 def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:
