@@ -88,7 +88,7 @@ def test_drafting_again_keeps_what_was_written_and_lists_new_and_gone(drafted, u
     assert merge(drafted, drafted) == (drafted, [], [])
 
 
-@pytest.mark.parametrize(("name", "least"), [("league", 29), ("hotel", 28), ("gym", 25)])
+@pytest.mark.parametrize(("name", "least"), [("league", 29), ("hotel", 28), ("gym", 25), ("repairs", 18)])
 def test_a_draft_answers_rightly_or_not_at_all(tmp_path, name, least):
     """Every answer is what hand-written SQL gives, more columns allowed; what has no SQL is declined."""
     address = made(tmp_path / f"{name}.sqlite", (DATA / f"{name}.sql").read_text("utf-8"))
@@ -187,6 +187,9 @@ def test_a_password_is_in_no_message_and_no_file(tmp_path):
 def test_a_broken_mapping_file_is_told_by_place(tmp_path):
     (tmp_path / "bad.yaml").write_text("database: x\ntables: {a: {key: id, columns: {b: {kind: text}}}}\n", "utf-8")
     with pytest.raises(OntologyError, match=r"tables\.a\.columns\.b\.kind"):
+        read_mapping(tmp_path / "bad.yaml")
+    (tmp_path / "bad.yaml").write_text("database: x\ntables:\n  a: {key: id\n  b: ]\n", "utf-8")
+    with pytest.raises(OntologyError, match=r"bad\.yaml: line 4: is not YAML: expected ',' or '}', but got ':'\.$"):
         read_mapping(tmp_path / "bad.yaml")
 
 

@@ -1,5 +1,8 @@
 """The questions over the sample domain: every answer is exact, most are answered; what shares and the latest tell."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from chinese_writing import in_traditional
@@ -99,8 +102,18 @@ def test_the_latest_is_told_by_day_and_ties_are_all_told(database, now):
     assert all(len(days) == 1 for days in by_company.values())
 
 
-@pytest.mark.parametrize("question", ["最新的交易", "各企业最新的注册资本", "各企业最新的交易总额", "最新的天气"])
-def test_a_latest_without_owner_or_time_is_declined(database, now, question):
+@pytest.mark.parametrize("question", ["最新的交易", "最近一笔交易是哪天"])
+def test_the_latest_without_owner_is_that_of_all(database, own_rows, now, question):
+    with closing(sqlite3.connect(own_rows)) as connection:
+        last = connection.execute("SELECT max(booked_on) FROM bank_transaction").fetchone()[0]
+        number = connection.execute("SELECT count(*) FROM bank_transaction WHERE booked_on = ?", (last,)).fetchone()[0]
+    assert [row[1] for row in told(database, now, question).rows] == [last] * number
+
+
+@pytest.mark.parametrize(
+    "question", ["各企业最新的注册资本", "各企业最新的交易总额", "最新的天气", "哪家企业的交易最新"]
+)
+def test_a_latest_without_time_or_of_unsaid_owner_is_declined(database, now, question):
     with pytest.raises(UnclearError):
         told(database, now, question)
 

@@ -293,8 +293,9 @@ def show_table(out: Console, table: QueryTable) -> None:
         more = "more rows than are kept" if table.truncated else f"{len(table.rows) - ROWS_SHOWN} more"
         out.print(Text(f"  and {more} (--json has them)", style="dim"))
     given = ", ".join(f"{name}={value!r}" for name, value in table.parameters.items())
+    given = f"with {given}; " if given else ""
     out.print(Text(f"  {printable(table.sql)}", style="dim"))
-    out.print(Text(f"  with {given}; {printable(table.source)}, {table.elapsed_ms:.0f} ms", style="dim"))
+    out.print(Text(f"  {given}{printable(table.source)}, {table.elapsed_ms:.0f} ms", style="dim"))
 
 
 def bars_of(table: QueryTable) -> list[str]:

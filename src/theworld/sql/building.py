@@ -36,6 +36,8 @@ class _Builder:
         self.parameters: dict[str, Cell] = {}
         """The values that conditions compare with, by the names of their placeholders."""
         self._table = mapping.classes[plan.base]
+        self._moment = column(f"p{len(plan.time_path)}" if plan.time_path else BASE, plan.time_column or "")
+        """When a row happened: a column of its own, or of what it is a line of."""
         cells = (column(BASE, attribute.column or "") for attribute in plan.shown)
         self._shown = [_named(cell, f"shown_{i}") for i, cell in enumerate(cells, 1)]
 
@@ -68,9 +70,10 @@ class _Builder:
         return select.limit(self._plan.limit) if self._plan.limit else select
 
     def _from(self) -> exp.Select:
-        """Return a query over the plan's rows, joined with what leads to the things counted once each."""
+        """Return a query over the plan's rows, joined with what leads to things counted once each, and to the time."""
         path = self._plan.distinct.path[:-1] if self._plan.distinct else ()
-        return self._joined(exp.select().from_(table(self._table.name, BASE)), path, "d")[0]
+        select = self._joined(exp.select().from_(table(self._table.name, BASE)), path, "d")[0]
+        return self._joined(select, self._plan.time_path if self._plan.time_unit else (), "p")[0]
 
     def _joined(self, select: exp.Select, path: Path, prefix: str) -> tuple[exp.Select, str]:
         alias = BASE
@@ -120,19 +123,18 @@ class _Builder:
         return {"value": now, "earlier": before, "change": now - before}
 
     def latest(self) -> exp.Select:
-        """Return the statement for the rows at the last time of each instance that meet the conditions."""
-        plan = self._plan
-        assert plan.group is not None
-        owner, moment = plan.group.path[0].source_column, plan.time_column or ""
-        inner = exp.select(
-            _named(column("own", owner), "owner"), _named(exp.Max(this=column("own", moment)), "moment")
-        ).from_(table(self._table.name, "own"))
-        inner = inner.where(*self._conditions("own")).group_by(column("own", owner))
-        select, names = self._grouped(self._from(), plan.group)
-        last = exp.and_(
-            column(BASE, owner).eq(column("latest", "owner")), column(BASE, moment).eq(column("latest", "moment"))
-        )
-        select = select.join(inner.subquery(alias="latest"), on=last)
+        """Return the statement for the rows at the last time, or that of each instance, that meet the conditions."""
+        plan, moment = self._plan, self._plan.time_column or ""
+        inner = exp.select(_named(exp.Max(this=column("own", moment)), "moment")).from_(table(self._table.name, "own"))
+        inner = inner.where(*self._conditions("own"))
+        if plan.group is None:
+            select, names = self._from().where(column(BASE, moment).isin(query=inner)), self._names(plan.base, BASE)
+        else:
+            owner = plan.group.path[0].source_column
+            inner = inner.select(_named(column("own", owner), "owner")).group_by(column("own", owner))
+            select, names = self._grouped(self._from(), plan.group)
+            last = [column(BASE, own).eq(column("latest", its)) for own, its in ((owner, "owner"), (moment, "moment"))]
+            select = select.join(inner.subquery(alias="latest"), on=exp.and_(*last))
         select = select.select(_named(names[0], "name_1"), _named(column(BASE, moment), "moment"), *self._shown)
         cells = [one.this for one in self._shown]
         return select.where(*self._conditions()).order_by(*_ordered([*names[::-1], *cells]))
@@ -158,7 +160,7 @@ class _Builder:
 
     def _period(self, unit: CalendarUnit) -> exp.Expr:
         """Return the period of a row as text; a quarter as a number, 20241."""
-        cell = exp.TsOrDsToTimestamp(this=column(BASE, self._plan.time_column or ""))
+        cell = exp.TsOrDsToTimestamp(this=self._moment.copy())
         if unit in _FORMATS:
             return exp.TimeToStr(this=cell, format=exp.Literal.string(_FORMATS[unit]))
         texts = (exp.TimeToStr(this=cell.copy(), format=exp.Literal.string(form)) for form in ("%m", "%Y"))
@@ -232,6 +234,8 @@ class _Builder:
             conditions.append(exp.or_(self._within(plan.period), self._within(plan.earlier)))
         elif plan.period is not None:
             conditions.append(self._within(plan.period, alias))
+        elif plan.time_unit is not None:  # what has not happened yet is of no month
+            conditions.append(_filled(self._moment))
         return conditions
 
     def _reached(self, item: Filter, path: Path, alias: str, depth: int) -> exp.Expr:
@@ -266,8 +270,7 @@ class _Builder:
     def _met(self, item: Filter, alias: str) -> exp.Expr:
         cell = column(alias, item.column)
         if item.operator in {"filled", "exists"}:
-            given = cell.neq(exp.Literal.string(""))
-            return exp.and_(_filled(cell), given) if item.operator == "filled" and item.values else _filled(cell)
+            return exp.and_(_filled(cell), *(cell.neq(exp.convert(none)) for none in item.values))
         if item.operator in COMPARED:
             return COMPARED[item.operator](this=cell, expression=self._add(item.values[0]))
         if item.operator == "within":

@@ -29,7 +29,7 @@ from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
 from theworld.sql.questions.completeness import check_sure
 from theworld.sql.questions.cutting import cut_question
-from theworld.sql.questions.lexicon import Lexicon, Meaning, Named, cue_meanings, label_meanings
+from theworld.sql.questions.lexicon import Lexicon, Meaning, Named, cue_meanings, forms_of, label_meanings
 from theworld.sql.questions.understanding import plan_terms
 from theworld.sql.results import WORDS, to_table
 from theworld.state import Context, QueryTable, TableColumn
@@ -170,7 +170,7 @@ class Database:
         found: dict[str, list[str]] = {}
         for word in unknown:
             stem = [name for name in known if len(word) > 3 and name.startswith(word[:4])]
-            near = dict.fromkeys((*get_close_matches(word, known, n=3, cutoff=0.6), *stem[:3]))
+            near = dict.fromkeys((*get_close_matches(word, known, n=3, cutoff=0.7), *stem[:3]))
             found |= {word: list(near)} if near else {}
         return found
 
@@ -234,7 +234,7 @@ class Database:
                     said = [key] if isinstance(key, str) and not key.isdecimal() else []  # a bare number is a number
                 for name in said:
                     if len(folded := fold_in_place(name).strip()) > 1:
-                        yield folded, Meaning("entity", f"{class_id}={key}", key)
+                        yield from ((form, Meaning("entity", f"{class_id}={key}", key)) for form in forms_of(folded))
 
     def _values(self, tenant: str) -> Named:
         """Yield the values of listed columns with their translations; of more than are known none is a name."""

@@ -11,6 +11,7 @@ from theworld.packages import load_table
 from theworld.sql.engines import Rows
 from theworld.sql.mapping import DatabaseMapping, Join
 from theworld.sql.plan import Plan
+from theworld.sql.questions.lexicon import forms_of
 from theworld.state import PathStep, QueryTable, TableColumn
 from theworld.state.tables import Cell
 from theworld.text.language import Language
@@ -68,7 +69,8 @@ def _title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
     if plan.shape == "share":
         of = plan.divisor.labels.preferred(language) if plan.divisor is not None else phrases["whole"]
         return str(phrases["share"]).format(named, of)
-    return str(phrases["aggregates"][plan.aggregate]).format(named)
+    counted = plan.aggregate == "count" and language == "en"
+    return str(phrases["aggregates"][plan.aggregate]).format(forms_of(named)[-1] if counted else named)
 
 
 _FIGURES = {
@@ -82,7 +84,7 @@ _FIGURES = {
 def _columns(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[TableColumn, ...]:
     headings = WORDS[language]["columns"]
     found = []
-    if plan.shape == "list":
+    if plan.shape == "list" or (plan.shape == "latest" and plan.group is None):
         found.append(TableColumn(label=mapping.name(plan.base, language)))
     elif plan.group is not None:
         grouped = plan.group.attribute or mapping.lookup.classes[plan.group.class_id]
@@ -136,6 +138,8 @@ def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tup
         said = item.label if on is None else f"{on.labels.preferred(language)}: {item.label}"
         found.append(f"{phrases['not']} {said}" if item.negated else said)
     found += [f"{column} = {value}" for column, value in mapping.classes[plan.base].counts.items()]
+    if plan.per is not None:
+        found.append(phrases["having"].format(forms_of(mapping.name(plan.per.class_id, language))[-1]))
     if plan.period is not None:
         when = _attribute(mapping, plan.time_path[-1].target if plan.time_path else plan.base, plan.time_column)
         start, end = (m.date() if m else None for m in (plan.period.start, plan.period.end))
@@ -166,7 +170,7 @@ def in_words(table: QueryTable, language: Language) -> str:
     else:
         items = separator.join(_said(table, row, phrases, alone=False) for row in table.rows[:ROWS_TOLD])
         items += str(phrases["rest"]) if len(table.rows) > ROWS_TOLD else ""
-        pattern = str(phrases["more" if table.truncated else "rows"])
+        pattern = str(phrases["more" if table.truncated else "rows" if len(table.rows) > 1 else "row"])
         said = pattern.format(title=table.title, count=len(table.rows), items=items)
     for name, notes in (("conditions", table.conditions), ("reading", table.reading)):
         if notes:

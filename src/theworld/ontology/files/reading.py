@@ -29,6 +29,13 @@ _NUMBER = re.compile(
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+def not_yaml(error: Exception) -> str:
+    """Return in which line a text is not YAML, and why, where the error says so."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    line = f"line {mark.line + 1}: " if mark else ""
+    return f"{line}is not YAML: {getattr(error, 'problem', None) or error}."
+
+
 def read_ontology(file: Path) -> Ontology:
     """Return the ontology in a YAML or JSON file; any other is taken for YAML (see `rdf` for OWL, RDFS and SKOS).
 
@@ -104,12 +111,8 @@ class _Composition:
         try:
             node = loader.get_single_node()
             data = None if node is None else self._value(node, (), loader)
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            line = f"line {mark.line + 1}: " if mark else ""
-            raise OntologyError(f"{line}is not YAML: {error.problem or error}.", where=where) from error
         except (yaml.YAMLError, RecursionError, ValueError) as error:
-            raise OntologyError(f"is not YAML: {error}.", where=where) from error
+            raise OntologyError(not_yaml(error), where=where) from error
         finally:
             loader.dispose()
         return data, self._lines, self._doubled

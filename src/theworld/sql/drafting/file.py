@@ -24,7 +24,7 @@ from pydantic import Field, ValidationError
 
 from theworld.errors import OntologyError
 from theworld.ontology import Attribute, ClassTable, Labels, Ontology, OntologyClass, Relation
-from theworld.ontology.files.reading import ENDINGS
+from theworld.ontology.files.reading import ENDINGS, not_yaml
 from theworld.ontology.model import EnumValue, LabelColumns, Part, RelationJoin, Roles
 from theworld.text.language import has_ideographs
 
@@ -94,7 +94,8 @@ def read_mapping(file: Path) -> MappingFile | None:
     try:
         data = yaml.safe_load(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise OntologyError(f"cannot be read: {error}", where=str(file)) from error
+        problem = not_yaml(error) if isinstance(error, yaml.YAMLError) else f"cannot be read: {error}"
+        raise OntologyError(problem, where=str(file)) from error
     if not isinstance(data, dict) or "tables" not in data:
         return None
     try:

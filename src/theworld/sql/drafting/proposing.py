@@ -268,7 +268,8 @@ def _pairs(*sections: str) -> Mapping[str, tuple[str, ...]]:
         for entry in GLOSSARY[section]:
             both = [word.strip() for word in ";".join(entry).split(";")]
             for word in both:
-                found.setdefault(word, []).extend(other for other in both if other != word)
+                for date in (" date", " on", " at"):  # shipped on is the shipped date
+                    found.setdefault(word.replace(" date", date), []).extend(other for other in both if other != word)
     return {word: tuple(dict.fromkeys(others)) for word, others in found.items()}
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from theworld.questions import Question, read_question
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
-from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, classes_named, segment, terms_of
+from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, classes_named, period_verbs, segment, terms_of
 from theworld.text.dates import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
@@ -55,6 +55,7 @@ def find_rankings(folded: str) -> list[Term]:
 
 
 _FAR = (None,) * 100
+LONGEST_BETWEEN = 3  # characters between a name and what is said to be its own: Ann's orders
 _PERIOD = re.compile(r"[上下前去本这那当今明昨]一?个?$")
 
 
@@ -99,6 +100,7 @@ def _number(quantity: Quantity, folded: str, now: datetime) -> Term:
 def _beside_others(terms: list[Term]) -> list[Term]:
     """Return the terms as what stands beside them has them: a year that something is compared with is a number.
 
+    What was shipped in March was shipped then, whatever its status (shipped) is now.
     "By" before a name is nothing but that: albums by somebody, who is then no album.
     """
     made = list(terms)
@@ -111,7 +113,8 @@ def _beside_others(terms: list[Term]) -> list[Term]:
             before = next((m.name for t in reversed(terms[:i]) for m in t.of("class")), "")
             others = tuple(m for m in terms[i + 1].meanings if not m.name.startswith(f"{before}="))
             terms[i + 1] = made[i + 1] = terms[i + 1]._replace(meanings=others or terms[i + 1].meanings)
-    return made
+    dating = period_verbs(made)
+    return [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in made]
 
 
 def _as_written(term: Term, question: str) -> Term:
@@ -147,13 +150,16 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
     said = _with_people(made, mapping) if terms_of(made, "who") else made
     meant: list[Term] = []
     named = classes_named(said)
-    for i, term in enumerate(said):  # a value stands for its things: which sales agent, how many students
-        classes = term.owners("value")
-        if i and len(classes) == 1 and not term.of("class", "attribute", "entity"):
-            before, after = said[i - 1], said[i + 1 : i + 2]
+    for i, term in enumerate(said):  # a value or a name stands for its things: which sales agent, how many kettles
+        classes = term.owners("value", "entity")
+        if i and len(classes) == 1 and not term.of("class", "attribute"):
+            before = said[i - 1]
+            after = [one for one in said[i + 1 : i + 2] if one.start - term.end <= LONGEST_BETWEEN]
             counted = any(m.name == "count" for m in before.of("aggregate"))
             alone = counted and not terms_of(after, "class", "value", "entity", "attribute")
-            if (before.of("which") and not classes & named) or alone:
+            if alone and term.of("entity") and not terms_of(said, "traded"):
+                raise UnclearError(f"it is not clear what is counted of {term.text!r}")
+            if (before.of("which") and not term.of("entity") and not classes & named) or alone:
                 meant.append(term._replace(end=term.start, meanings=(Meaning("class", *classes),)))
         meant.append(term)
     return tuple(meant)

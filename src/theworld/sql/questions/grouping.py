@@ -10,7 +10,7 @@ from typing import cast
 
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
-from theworld.sql.questions.lexicon import Term, class_of, terms_of
+from theworld.sql.questions.lexicon import Term, class_of, period_verbs, terms_of
 from theworld.sql.questions.measures import Head
 from theworld.sql.questions.narrowing import Restrictions
 from theworld.text.dates import CalendarUnit, shifted
@@ -74,8 +74,7 @@ def timed(plan: Plan, head: Head, terms: Sequence[Term], unit: CalendarUnit | No
     periods: list[TimeRange] = [t.of("period")[0].value for t in terms_of(terms, "period")]
     if not (periods or unit or head.analysis):
         return plan
-    own = unit or head.analysis or _date_named(terms, plan.base, mapping)
-    owner = plan.base if own else mapping.happens(plan.base) or plan.base
+    owner = plan.base if _date_named(terms, plan.base, mapping) else mapping.happens(plan.base) or plan.base
     path = mapping.path(plan.base, owner, single=True) or ()
     column = _date_named(terms, owner, mapping) or mapping.classes[owner].time
     if column is None:
@@ -83,8 +82,8 @@ def timed(plan: Plan, head: Head, terms: Sequence[Term], unit: CalendarUnit | No
     plan = replace(plan, time_column=column, time_path=path)
     if head.analysis in {"change", "change_over_year"}:
         return _changed(plan, head, periods, terms)
-    verbs = terms_of(terms, "traded", "dated")
-    if terms_of(verbs, "dated") and terms_of(terms[terms.index(verbs[0]) : terms.index(verbs[-1])], "joined"):
+    verbs = period_verbs(terms)
+    if len(verbs) > 1 and terms_of(verbs, "dated"):
         raise UnclearError("it is not clear which of the two dates the period is of")
     if len(periods) > 1:
         raise UnclearError("more than one period is named")
@@ -117,4 +116,7 @@ def _changed(plan: Plan, head: Head, periods: list[TimeRange], terms: Sequence[T
 
 def _date_named(terms: Sequence[Term], base: str, mapping: DatabaseMapping) -> str | None:
     named = (mapping.attribute(m.name) for t in terms for m in t.of("attribute", "dated") if m.owner == base)
-    return next((attribute.column for attribute in named if attribute.type == "date"), None)
+    columns = list({attribute.column for attribute in named if attribute.type == "date"})
+    if len(columns) > 1:
+        raise UnclearError("it is not clear which of the dates named is meant")
+    return columns[0] if columns else None

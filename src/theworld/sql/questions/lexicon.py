@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import ahocorasick
@@ -14,6 +14,7 @@ from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import stem
 
 TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
@@ -88,8 +89,10 @@ def cue_meanings() -> Named:
         for name, words in section.items() if not {"zh", "en"} & section.keys() else [("", section)]:
             for word in (*words.get("zh", ()), *words.get("en", ())):
                 yield fold_in_place(word), Meaning(kind, name or word)
+    yield from ((word, Meaning("traded", word)) for forms in CUES["verbs"] for word in forms)
     for word in CUES["classifiers"]:
         yield f"一{word}", Meaning("one", word)
+        yield from ((f"{last}一{word}", Meaning("latest", "")) for last in ("最近", "最后"))
         yield from ((f"{asked}{word}", Meaning("aggregate", "count")) for asked in ("多少", "几"))
 
 
@@ -153,6 +156,17 @@ def _dated(labels: Iterable[str]) -> Iterable[str]:
         if verb == label or len(verb) < 2 or " " in verb:
             continue
         yield verb if not verb.isascii() or verb.endswith("ed") else f"{verb}d" if verb.endswith("e") else f"{verb}ed"
+        for forms in CUES["verbs"]:  # what we ship or send has a shipped date, what is paid a payment date
+            yield from forms if verb.startswith(tuple(map(stem, forms))) else ()
+
+
+def period_verbs(terms: Sequence[Term]) -> list[Term]:
+    """Return the verbs that may say which date a period, or a figure by month, is of: the last before it, or all."""
+    verbs = [t for t in terms_of(terms, "dated", "traded") if not t.of("class", "entity")]
+    times = (terms_of(terms, "period") or terms_of(terms, "unit_of_time"))[:1]
+    before = [verb for verb in verbs if verb < times[0]] if times else []
+    joined = before and terms_of(terms[terms.index(before[0]) : terms.index(before[-1])], "joined")
+    return (before if joined else before[-1:]) or (verbs if times else [])
 
 
 _LATIN = re.compile(rf"[^\W_{CJK_RANGES}]")

@@ -10,7 +10,7 @@ from typing import cast
 from theworld.ontology import Relation
 from theworld.sql.mapping import MOST_STEPS, DatabaseMapping, Path, is_measure
 from theworld.sql.plan import Filter, Operator, UnclearError
-from theworld.sql.questions.lexicon import Meaning, Term, TermKind, classes_named, forms_of, terms_of
+from theworld.sql.questions.lexicon import Meaning, Term, TermKind, classes_named, forms_of, period_verbs, terms_of
 from theworld.state.tables import Cell
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import Quantity
@@ -112,15 +112,19 @@ class Restrictions:
     def _given(self, term: Term, base: str) -> Filter:
         """Return the condition that a column of the rows holds something, or that something leads to them."""
         negated = term in self.negated
-        own = [self.mapping.attribute(m.name) for m in term.of("attribute", "dated") if m.owner == base]
+        others = () if term.of("attribute") else term.owners("dated")  # customers who never ordered: of orders
+        near = [one for one in (base, self.mapping.happens(base)) if one in term.owners("attribute", "dated")]
+        owner = (near or [*others] if len(others) == 1 else near or [base])[0]
+        own = [self.mapping.attribute(m.name) for m in term.of("attribute", "dated") if m.owner == owner]
         classes = [m.name for m in term.of("class") if m.name != base and not own]
         if len(own) + len(classes) != 1:
             raise UnclearError(f"{term.text!r} is not about these rows")
         if classes:
             path, key = self._path(base, classes[0]), self.mapping.classes[classes[0]].key
             return Filter(path, classes[0], key, "exists", (), term.text, negated=negated)
-        text = ("",) if own[0].type in {"string", "enum"} else ()
-        return Filter((), base, own[0].column or "", "filled", text, term.text, negated=negated)
+        none: tuple[Cell, ...] = ("",) if own[0].type in {"string", "enum"} else (0,) if is_measure(own[0]) else ()
+        path = self._path(base, owner)
+        return Filter(path, owner, own[0].column or "", "filled", none, term.text, negated=negated)
 
     def _path(self, base: str, class_id: str) -> Path:
         path = self.mapping.path(base, class_id, via=self.via)
@@ -157,6 +161,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     found = Restrictions(mapping)
     _negations(terms, found)
     _relations(terms, found)
+    dating = period_verbs(terms)
     for i, term in enumerate(terms):
         if term in found.used:
             continue
@@ -167,7 +172,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             found.named[term] = classes.pop()
         elif term.of("value") and not term.of("attribute", "class", "aggregate"):
             found.values.append(term)
-        elif term.of("dated") and not term.of("class", "attribute") and not _dates_a_period(terms, term):
+        elif term not in dating and says_more(term, mapping):
             found.given += [] if _names_column(term, terms[i + 1 : i + 2], mapping) else [term]
         else:
             continue
@@ -183,11 +188,12 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     return found
 
 
-def _dates_a_period(terms: Sequence[Term], verb: Term) -> bool:
-    """Return whether a verb says which date a period is of: the last verb before it, else the first after it."""
-    verbs = [t for t in terms_of(terms, "dated", "traded") if not t.of("class", "entity", "value")]
-    periods = terms_of(terms, "period")[:1]
-    return any(verb in ([one for one in verbs if one < period][-1:] or verbs[:1]) for period in periods)
+def says_more(term: Term, mapping: DatabaseMapping) -> bool:
+    """Return whether a verb says more of rows than that they happened: what is sold has a date of sale anyway."""
+    times = {(class_id, table.time) for class_id, table in mapping.classes.items()}
+    dates = {(m.owner, mapping.attribute(m.name).column) for m in term.of("dated")}
+    usual = term.of("traded") and dates <= times
+    return bool(dates) and not usual and not term.of("class", "attribute")
 
 
 def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:
@@ -211,7 +217,7 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
             raise UnclearError(f"it is not clear what {term.text!r} excludes")
         chosen = reach[len(passed)]
         at = terms.index(chosen)
-        if chosen.of("dated") and terms_of(terms[at + 1 : at + 2], "entity", "value"):
+        if chosen.of("dated") and terms_of(terms[at + 1 : at + 2], "entity", "value", "period"):
             raise UnclearError(f"it is not clear whether {chosen.text!r} or {terms[at + 1].text!r} is excluded")
         found.used.add(term)
         # With it those of its kind that stand in one list with it: not from Germany, France or Spain.

@@ -17,7 +17,7 @@ from theworld.sql.questions.cutting import Ranking, with_unsaid
 from theworld.sql.questions.grouping import by_class, find_grouping, group_of, timed
 from theworld.sql.questions.lexicon import CUES, Term, class_of, classes_named, terms_of
 from theworld.sql.questions.measures import Head, find_heads, name_of, part_and_whole
-from theworld.sql.questions.narrowing import Restrictions, find_restrictions
+from theworld.sql.questions.narrowing import Restrictions, find_restrictions, says_more
 from theworld.state.tables import TableShape
 from theworld.text.dates import CalendarUnit
 from theworld.text.language import Language
@@ -136,6 +136,12 @@ class _Reading:
             raise UnclearError("it is not clear what the average is of")
         return replace(plans[0], aggregate="average", per=group)
 
+    def _lines_of(self, head: Head) -> str | None:
+        """Return what rows are lines of where the average of what these come to is asked for: of an order's amount."""
+        whole = self._mapping.happens(head.base)
+        summed = head.aggregate == "average" and head.measure is not None and head.measure.times
+        return whole if summed and whole != head.base and whole in classes_named(self._terms) else None
+
     def _heads(self, free: Sequence[Term], ranking: Ranking | None) -> tuple[list[Head], Term | None]:
         """Return the measures asked for, and the class whose rows are ranked by them."""
         terms, found, ranked = self._terms, self.found, ranking.what if ranking else None
@@ -187,6 +193,10 @@ class _Reading:
         plan = Plan(base, "figure", head.aggregate, head.measure, found.filters(base))
         plan = timed(plan, head, self._terms, unit, found)
         group = self._group(head, wanted, ranking)
+        if (whole := self._lines_of(head)) is not None:
+            if ranking or plan.time_unit or (group is not None and (group.class_id, group.attribute) != (whole, None)):
+                raise UnclearError(f"it is not clear whether the average is of {base} or of {whole}")
+            return replace(plan, per=by_class(whole, base, found))
         distinct = by_class(head.distinct, base, found) if head.distinct is not None else None
         plan = replace(plan, group=group, distinct=distinct)
         limit, highest = (ranking.size, ranking.highest) if ranking else (None, True)
@@ -247,9 +257,23 @@ def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> st
 
 
 def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
-    """Return the plan of a question for the latest rows of each instance; UnclearError where it asks for more."""
-    if terms_of(terms, "aggregate", "superlative", "top", "unit_of_time"):
-        raise UnclearError("figures of the latest rows are not read")
+    """Return the plan of a question for the latest rows, of each instance where one is named; UnclearError for more."""
+    mapping = found.mapping
+    dated = any(says_more(term, mapping) for term in (*terms, *found.given, *found.values))  # the last one shipped
+    if dated or terms_of(terms, "aggregate", "superlative", "top", "unit_of_time"):
+        raise UnclearError("figures of the latest rows, and the latest by another date, are not read")
+    base, owner = _latest_and_owner(terms, found)
+    group, time = by_class(owner, base, found) if owner else None, mapping.classes[base].time
+    if group is not None and len(group.path) != 1:
+        raise UnclearError(f"{base} does not belong to one {owner}")
+    asked = [mapping.attribute(m.name) for t in terms for m in t.of("attribute") if m.owner == base]
+    shown = dict.fromkeys(a for a in asked or mapping.attributes[base].values() if a.column != time)
+    plan = Plan(base, "latest", "count", filters=found.filters(base), group=group, shown=tuple(shown)[:MOST_SHOWN])
+    return replace(timed(plan, Head(base), terms, None, found), time_column=time)
+
+
+def _latest_and_owner(terms: Sequence[Term], found: Restrictions) -> tuple[str, str | None]:
+    """Return the class whose latest rows are asked for, and that of whose rows they are, where one is named."""
     mapping = found.mapping
     owners = {owner for t in terms for owner in t.owners("attribute")}
     named = classes_named(terms) | {
@@ -257,13 +281,7 @@ def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
     }
     rows = [one for one in (owners or named) if mapping.classes[one].time is not None]
     others = {t.of("class")[0].name for t in terms_of(terms, "class")} - {*rows} or {*found.named.values()}
-    if len(rows) != 1 or len(others) != 1:
+    asked = any(a.of("which") and b.owners("class") & others for a, b in pairwise(terms))  # whose is the latest
+    if len(rows) != 1 or len(others) > 1 or asked:
         raise UnclearError("it is not clear the latest of what is asked for, or whose")
-    (base,), (owner,) = rows, others
-    group, time = by_class(owner, base, found), mapping.classes[base].time
-    if len(group.path) != 1:
-        raise UnclearError(f"{base} does not belong to one {owner}")
-    asked = [mapping.attribute(m.name) for t in terms for m in t.of("attribute") if m.owner == base]
-    shown = dict.fromkeys(a for a in asked or mapping.attributes[base].values() if a.column != time)
-    plan = Plan(base, "latest", "count", filters=found.filters(base), group=group, shown=tuple(shown)[:MOST_SHOWN])
-    return replace(timed(plan, Head(base), terms, None, found), time_column=time)
+    return rows[0], next(iter(others), None)

@@ -1,0 +1,10 @@
+CREATE TABLE clients (id INTEGER PRIMARY KEY, name TEXT NOT NULL, town TEXT);
+CREATE TABLE spare_parts (id INTEGER PRIMARY KEY, name TEXT NOT NULL, stock INTEGER);
+CREATE TABLE repairs (id INTEGER PRIMARY KEY, client_id INTEGER NOT NULL REFERENCES clients(id), accepted_on TEXT, status TEXT, returned_on TEXT);
+CREATE TABLE repair_items (id INTEGER PRIMARY KEY, repair_id INTEGER NOT NULL REFERENCES repairs(id), spare_part_id INTEGER NOT NULL REFERENCES spare_parts(id), quantity INTEGER, unit_price REAL);
+CREATE TABLE invoices (id INTEGER PRIMARY KEY, repair_id INTEGER NOT NULL REFERENCES repairs(id), issued_on TEXT, payment_date TEXT, amount REAL);
+INSERT INTO clients VALUES (1,'Nora Quist','Malmö'),(2,'Otto Brandt','Kiel'),(3,'Pia Lund','Malmö'),(4,'Remy Faure','Lyon');
+INSERT INTO spare_parts VALUES (1,'Battery',14),(2,'Screen',0),(3,'Hinge',6),(4,'Brush',0),(5,'Cable Box',3);
+INSERT INTO repairs VALUES (1,1,'2025-01-10','returned','2025-01-20'),(2,1,'2025-01-25','returned','2025-02-03'),(3,2,'2025-02-02','returned','2025-03-01'),(4,2,'2025-02-11','scrapped','2025-02-14'),(5,3,'2025-02-20','returned','2025-03-05'),(6,3,'2025-03-03','accepted',NULL),(7,1,'2025-03-09','returned','2025-03-12'),(8,2,'2025-05-30','accepted',NULL);
+INSERT INTO repair_items VALUES (1,1,1,2,30),(2,1,2,1,90),(3,2,3,4,5),(4,3,2,1,95),(5,4,1,1,30),(6,5,3,2,5),(7,6,2,1,90),(8,7,1,1,32),(9,8,5,2,12);
+INSERT INTO invoices VALUES (1,1,'2025-01-20','2025-02-01',150),(2,2,'2025-02-03','2025-02-20',20),(3,3,'2025-03-01',NULL,95),(4,5,'2025-03-05','2025-04-02',10),(5,7,'2025-03-12','2025-03-12',32);
