@@ -203,6 +203,9 @@ def _toml(path: str) -> dict[str, Any]:
 
 
 def _nearest(name: str, every: list[str]) -> str:
+    section, _, last = name.partition(".")
+    if section in {"ledger", "sparse", "dense", "graph"} and f"servers.{last}" in every:  # what engines share
+        return f"Use servers.{last} instead."
     close = difflib.get_close_matches(name, every, n=1, cutoff=0.75)
     return f"Did you mean {close[0]}?" if close else "`theworld info` lists all settings."
 
@@ -214,36 +217,10 @@ def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> 
     given = [origin for layer in layers for name, origin in layer.items() if f"{name}.".startswith(f"{setting}.")]
     where = (given[0].where if given else "") or f"argument {setting}"
     if problem["type"] == "extra_forbidden":
-        told = _nearest(setting, list(known))
-        if setting in REMOVED:
-            told = "Its value is fixed since version 0.2; remove it."
-            told = f"Use {_MOVED[setting]} instead." if setting in _MOVED else told
-        return SettingsError(f"{setting} is no setting.", where=where, remedy=told)
+        return SettingsError(f"{setting} is no setting.", where=where, remedy=_nearest(setting, list(known)))
     field = known.get(setting)
     if field is None:
         reason = re.sub(r"^Value error, ", "", problem["msg"])
         return SettingsError(f"{setting} is wrong: {reason}.", where=where)
     shown = "(hidden)" if is_secret(field) else repr(problem["input"])
     return SettingsError(f"{setting} is {shown}.", where=where, remedy=f"Allowed: {allowed(field)}.")
-
-
-_ENGINES = ("ledger", "sparse", "dense", "graph")
-_SHARED = "ca_file connections timeout_s verify write_timeout_s".split()
-_FURTHER = "sparse.prefix dense.prefix graph.prefix sparse.shards dense.shards sparse.replicas dense.replicas".split()
-_FIXED = """
-answers.evidence_notes dense.ef dense.exact dense.grpc_port dense.oversampling dense.prefer_grpc embedding.batch_size
-model.retries model.temperature ontology.decay ontology.fan_out ontology.share ontology.vectors ontology.weight
-rerank.temperature retrieval.channel_share retrieval.fusion.dense_weight retrieval.fusion.graph_weight
-retrieval.fusion.k retrieval.fusion.min_channels retrieval.fusion.sparse_weight retrieval.graph_depth
-router.min_confidence service.log_queue service.max_documents service.shutdown_s wikidata.cache_days wikidata.cache_mb
-wikidata.connections wikidata.maxlag_s
-"""
-_MOVED = {
-    **{name: f"servers.{name.partition('.')[2]}" for name in _FURTHER},
-    **{f"{engine}.{name}": f"servers.{name}" for engine in _ENGINES for name in _SHARED},
-    "rerank.logits": "rerank.protocol = llama.cpp",
-    "wikidata.total_timeout_s": "wikidata.timeout_s",
-}
-_CONSTANTS = {f"{engine}.{name}" for engine in _ENGINES for name in ("failures", "probe_s")} | set(_FIXED.split())
-REMOVED = frozenset({*_MOVED, *_CONSTANTS})
-"""Settings that version 0.1 had: a file that still has one is answered with what takes its place."""
