@@ -92,6 +92,9 @@ def test_rows_of_a_database_stand_below_their_answer(visit, copy_of_demo, tmp_pa
         assert seen.page.locator(".answer .rows tbody tr").count() == 12
         assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert serious(seen.page) == []
+        seen.page.click(".turn:nth-child(3) a.cite")
+        assert seen.page.evaluate("document.activeElement.matches('div.evidence-open')"), "rows are no document to open"
+        assert "SELECT" in seen.page.inner_text(".evidence-quote")
         seen.page.click(".turn:nth-child(3) footer a")
         seen.page.wait_for_selector(".record .rows")
         assert "由数据库行计算得出 · 置信度 0.90" in seen.page.inner_text(".record .facts")

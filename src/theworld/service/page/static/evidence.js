@@ -36,15 +36,19 @@ function rendered(section, passage) {
   return section.childNodes;
 }
 
+/** Whether a citation can be opened: the rows of a database and the words of the conversation are no documents. */
+export const isOfDocument = ({ document_id: id }) => id !== "conversation" && !id.startsWith("database:");
+
 /** One citation as a card that opens its document; `section` is its passage in the answer's HTML, where it has one. */
 export function citationCard(citation, passage, section, t, open) {
   const shown = passage && section ? rendered(section, passage) : [citation.quote];
+  const told = [el("span", { class: "cite" }, citation.number), el("span", { class: "evidence-title" }, citation.title || citation.document_id),
+    citation.section?.length ? el("span", { class: "evidence-path" }, citation.section.join(" › ")) : null];
   return el("li", { class: "evidence-card", id: `evidence-${citation.number}` },
-    el("button", { type: "button", class: "evidence-open", "data-number": citation.number, onclick: () => open(citation) },
-      el("span", { class: "cite" }, citation.number),
-      el("span", { class: "evidence-title" }, citation.title || citation.document_id),
-      citation.section?.length ? el("span", { class: "evidence-path" }, citation.section.join(" › ")) : null,
-      el("span", { class: "unseen" }, t("ask.open_document"))),
+    isOfDocument(citation)
+      ? el("button", { type: "button", class: "evidence-open", "data-number": citation.number, onclick: () => open(citation) },
+        ...told, el("span", { class: "unseen" }, t("ask.open_document")))
+      : el("div", { class: "evidence-open", "data-number": citation.number, tabindex: "-1" }, ...told),
     el("div", { class: section ? "evidence-quote rendered" : "evidence-quote", tabindex: "0", role: "group", "aria-label": t("ask.quote", { n: citation.number }) }, ...shown));
 }
 

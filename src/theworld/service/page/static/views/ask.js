@@ -1,6 +1,6 @@
 // Ask: threads and scope, the dialogue, and the evidence of the chosen answer.
 
-import { citationCard, openDocument } from "../evidence.js";
+import { citationCard, isOfDocument, openDocument } from "../evidence.js";
 import { ApiError } from "../api.js";
 import * as talk from "../conversation.js";
 import { announce, duration, el, fill, setCleaned } from "../dom.js";
@@ -216,7 +216,9 @@ function followCitation(event, turn) {
   const citation = turn.citations.find((item) => item.number === number);
   if (!citation) return;
   view.turn = turn;
-  showDocument(citation, turn.citations, link);
+  if (isOfDocument(citation)) return showDocument(citation, turn.citations, link);
+  drawEvidence();
+  view.evidence.querySelector(`[data-number="${number}"]`)?.focus();
 }
 
 function showDocument(citation, citations, from) {
