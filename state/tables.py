@@ -11,6 +11,12 @@ from theworld.state.candidates import PathStep, Value
 Cell = str | int | float | bool | None
 """One value of a table."""
 
+
+def cell_text(cell: Cell) -> str:
+    """Return a value as people read it, a fraction to two places, nothing as a dash."""
+    return "–" if cell is None else f"{cell:,.2f}" if isinstance(cell, float) else str(cell)
+
+
 TableShape = Literal["figure", "groups", "top", "trend", "change", "volatility", "list", "latest", "share"]
 """What kind of result a table is."""
 
@@ -20,6 +26,11 @@ class TableColumn(Value):
 
     label: str = Field(description="Its heading, in the language of the question")
     unit: str = Field(default="", description="Unit of its numbers, empty for names and counts")
+
+    @property
+    def heading(self) -> str:
+        """What stands above it: the label, with the unit where it has one."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
 class QueryTable(Value):

@@ -69,9 +69,11 @@ def test_threads_over_documents_are_asked_both_ways(tmp_path: Path, capsys: pyte
     assert first["stand-alone right"] == 1.0
     assert first["file recall@5, as typed"] == first["file recall@5, as a person made it stand alone"] == 1.0
     assert first["answer contained, as typed"] >= 0.5
-    assert run(["eval", "threads", str(tmp_path), "--json", "--own-answers"]) == 0
-    own = json.loads(capsys.readouterr().out)["groups"][0]
-    assert own["file recall@5, as typed"] == 1.0
+    write(tmp_path / "threads.jsonl", [{**THREAD, "turns": [{**turns[0], "reply": "Alexei Leonov."}, turns[1]]}])
+    for options, right in (([], 0.0), (["--own-answers"], 1.0)):  # of whom the history speaks, he is
+        assert run(["eval", "threads", str(tmp_path), "--json", *options]) == 0
+        groups = {one["group"]: one for one in json.loads(capsys.readouterr().out)["groups"]}
+        assert groups["refers pronoun"]["stand-alone right"] == right
 
 
 def test_failed_turns_are_answers_that_were_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,6 +51,15 @@ def test_quotes_the_message_that_says_most():
     assert history[quote.turn].content[quote.start : quote.end] == quote.text
 
 
+def test_an_answer_of_passages_is_quoted_to_the_letter():
+    passages = "a.md › Reset [1]\nPress reset. It takes a minute.\n\nb.md [2]\nWait."
+    shown = f"Unsure: this may not answer the question.\n\n{passages}"
+    history = [Message("user", "How do I reset it?"), Message("assistant", shown)]
+    reference = ResolvedReference(reference_type=ReferenceType.STANCE, source_turns=[0, 1])
+    quote = quote_for("What did you say about the reset?", reference, history)
+    assert quote.text == shown[quote.start : quote.end] == "Press reset. It takes a minute."
+
+
 def test_a_kept_stance_answers_without_history():
     reference = ResolvedReference(reference_type=ReferenceType.STANCE, resolved_content="关于「缓存」: 我建议用 Redis")
     assert quote_for("你之前的建议是什么", reference, []).turn == -1

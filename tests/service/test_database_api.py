@@ -87,7 +87,7 @@ def test_of_many_rows_a_client_gets_some_and_how_many_are_left_out():
     table = QueryTable(title="Payments", columns=columns, rows=rows, truncated=True)
     text = tables_text([table], "en")
     assert text.startswith("**Payments**\n\n| name | paid (€) |\n| --- | --- |\n| A \\| B | 1,234.50 |\n| C | – |\n")
-    assert text.endswith("| C | – |\n\n… rows left out: 3+")
+    assert text.endswith("| C | – |\n\n… rows left out: 4+")
     assert text.count("\n| ") == MOST_ROWS + 2, "with the headings and their line"
 
 

@@ -275,17 +275,18 @@ def entity_in_words(judgement: EntityJudgement) -> str:
 
 def show_table(out: Console, table: QueryTable) -> None:
     """Print the rows read from a database, a bar beside the figures of a series, and the statement."""
+    from theworld.state.tables import cell_text  # late: help needs no models of the state
+
     shown = Table(
         title=printable(table.title), box=None, padding=(0, 2, 0, 2), header_style="dim", title_justify="left"
     )
     for column in table.columns:
-        unit = f" ({column.unit})" if column.unit else ""
-        shown.add_column(printable(column.label + unit), justify="right" if column.unit else "left")
+        shown.add_column(printable(column.heading), justify="right" if column.unit else "left")
     bars = bars_of(table)
     if bars:
         shown.add_column("")
     for i, row in enumerate(table.rows[:ROWS_SHOWN]):
-        cells = [Text(f"{c:,.2f}" if isinstance(c, float) else printable(str(c))) for c in row]
+        cells = [Text(printable(cell_text(cell))) for cell in row]
         shown.add_row(*cells, *([Text(bars[i], style="dim")] if bars else []))
     out.print()
     out.print(shown, soft_wrap=False)

@@ -43,7 +43,7 @@ Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
 LONGEST_REPLY = 600
-"""Characters of an answer that begins with what it says; a longer one is passages, which begin anywhere."""
+"""Characters of an answer that begins with what it says, half as many of a Chinese one; a longer one is passages."""
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
 MOST_READ = 4  # answers whose sentences are read for lists
@@ -276,7 +276,8 @@ class FollowUp:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
         frame = [self.filled] if whole else self.frame
-        said = [beginning(answer.text) if len(answer.text) <= LONGEST_REPLY else "", *frame]
+        most = LONGEST_REPLY // 2 if has_ideographs(answer.text) else LONGEST_REPLY
+        said = [beginning(answer.text) if len(answer.text) <= most else "", *frame]
         alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 

@@ -254,9 +254,12 @@ def _asked_last(wanted: frozenset[str], history: Sequence[Message], asked: Seque
 
 
 def _quoted(history: Sequence[Message], turn: int) -> Quote:
-    """Quote a message's first sentences; a list as far as LONGEST_LIST."""
-    content = text_of(history[turn])
-    sentences = split_sentences(content)
-    in_lines = "\n" in content.strip()
+    """Quote a message's first sentences, a list as far as LONGEST_LIST; across no line that text_of leaves out."""
+    content, said = history[turn].content or "", text_of(history[turn])
+    sentences = split_sentences(said)
+    in_lines = "\n" in said.strip()
     quoted = [s for s in sentences if in_lines and s.end <= LONGEST_LIST] or sentences[:MOST_SENTENCES]
-    return Quote(content[quoted[0].start : quoted[-1].end], turn, quoted[0].start, quoted[-1].end)
+    pieces = (said[quoted[0].start : last.end] for last in reversed(quoted))
+    piece = next((piece for piece in pieces if piece in content), content[:LONGEST_LIST])
+    start = content.find(piece)
+    return Quote(piece, turn, start, start + len(piece))

@@ -26,6 +26,7 @@ from theworld.ingestion.readers.tables import markdown_table
 from theworld.settings import ServiceSettings
 from theworld.state import Answer, Candidate, Citation, QueryTable
 from theworld.state.answers import place_of
+from theworld.state.tables import cell_text
 
 _TAGS = set(
     "p br hr strong em s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr th td a section header "
@@ -62,15 +63,12 @@ def tables_text(tables: Iterable[QueryTable], language: str) -> str:
     """Return the rows of a database as Markdown tables, as many as MOST_ROWS, with how many are left out."""
     parts = []
     for table in tables:
-        heads = [f"{one.label} ({one.unit})" if one.unit else one.label for one in table.columns]
-        rows = [
-            ["–" if cell is None else f"{cell:,.2f}" if isinstance(cell, float) else str(cell) for cell in row]
-            for row in [heads, *table.rows[:MOST_ROWS]]
-        ]
-        parts += [f"**{table.title}**", markdown_table([(cell, 1, 1) for cell in row] for row in rows)]
-        if table.truncated or len(table.rows) > MOST_ROWS:
+        rows = [[one.heading for one in table.columns], *table.rows[:MOST_ROWS]]
+        parts += [f"**{table.title}**", markdown_table([(cell_text(cell), 1, 1) for cell in row] for row in rows)]
+        left = len(table.rows[MOST_ROWS:]) + table.truncated
+        if left:
             said = "… 未列出的行：" if language == "zh" else "… rows left out: "
-            parts.append(f"{said}{len(table.rows[MOST_ROWS:])}{'+' if table.truncated else ''}")
+            parts.append(f"{said}{left}{'+' if table.truncated else ''}")
     return "\n\n".join(parts)
 
 

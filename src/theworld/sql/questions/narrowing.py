@@ -114,7 +114,7 @@ class Restrictions:
         negated = term in self.negated
         others = () if term.of("attribute") else term.owners("dated")  # customers who never ordered: of orders
         near = [one for one in (base, self.mapping.happens(base)) if one in term.owners("attribute", "dated")]
-        owner = (near or [*others] if len(others) == 1 else near or [base])[0]
+        owner = next(iter(near), next(iter(others)) if len(others) == 1 else base)
         own = [self.mapping.attribute(m.name) for m in term.of("attribute", "dated") if m.owner == owner]
         classes = [m.name for m in term.of("class") if m.name != base and not own]
         if len(own) + len(classes) != 1:
