@@ -16,7 +16,7 @@ from theworld.text.time_ranges import TimeRange
 
 BASE = "t0"
 """Alias of the rows that a plan is about."""
-COMPARED: dict[str, type[exp.Binary]] = {">": exp.GT, ">=": exp.GTE, "<": exp.LT, "<=": exp.LTE}
+COMPARED: dict[str, type[exp.Binary]] = {"=": exp.EQ, ">": exp.GT, ">=": exp.GTE, "<": exp.LT, "<=": exp.LTE}
 _FORMATS = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 _AGGREGATES: dict[str, type[exp.AggFunc]] = {"sum": exp.Sum, "average": exp.Avg, "min": exp.Min, "max": exp.Max}
 
@@ -135,7 +135,8 @@ class _Builder:
             select, names = self._grouped(self._from(), plan.group)
             last = [column(BASE, own).eq(column("latest", its)) for own, its in ((owner, "owner"), (moment, "moment"))]
             select = select.join(inner.subquery(alias="latest"), on=exp.and_(*last))
-        select = select.select(_named(names[0], "name_1"), _named(column(BASE, moment), "moment"), *self._shown)
+        called = self._called(names, plan.group.class_id if plan.group else plan.base)
+        select = select.select(*called, _named(column(BASE, moment), "moment"), *self._shown)
         cells = [one.this for one in self._shown]
         return select.where(*self._conditions()).order_by(*_ordered([*names[::-1], *cells]))
 
@@ -169,10 +170,14 @@ class _Builder:
         return year * 10 + quarter
 
     def rows(self) -> exp.Select:
-        """Return the statement that lists rows."""
-        plan = self._plan
-        names = self._names(plan.base, BASE)
-        select = self._from().select(*self._called(names, plan.base), *self._shown)
+        """Return the statement that lists rows, or the instances that they belong to, each once."""
+        plan, select = self._plan, self._from()
+        if plan.group is None:
+            names = self._names(plan.base, BASE)
+        else:
+            select, names = self._grouped(select, plan.group)
+            select = select.group_by(*(name.copy() for name in names))
+        select = select.select(*self._called(names, plan.group.class_id if plan.group else plan.base), *self._shown)
         return select.where(*self._conditions()).order_by(*_ordered(names[::-1]))
 
     def volatility(self) -> exp.Select:

@@ -224,6 +224,7 @@ class Database:
             select = exp.select(*(column("t", c) for c in shown)).from_(table(own.name, "t"))
             ordered = select.order_by(column("t", own.key))  # with too many rows always the same are known
             named, _ = self._run(ordered, tenant=tenant, names=NAMES_PER_CLASS if labels else KEYS_PER_CLASS)
+            first_names: dict[str, dict[Cell, str]] = {}
             for key, *names in () if named.truncated and not labels else named.rows:
                 if own.given:
                     last, first = names[0], names[-1]
@@ -235,6 +236,14 @@ class Database:
                 for name in said:
                     if len(folded := fold_in_place(name).strip()) > 1:
                         yield from ((form, Meaning("entity", f"{class_id}={key}", key)) for form in forms_of(folded))
+                parts = fold_in_place(said[0]).split() if said and class_id in self.mapping.people else []
+                if len(parts) == 2 and parts[0].isalpha():
+                    first_names.setdefault(parts[0], {})[key] = said[0]
+            for name, whole in () if named.truncated else first_names.items():
+                if len(whole) > 1:
+                    yield name, Meaning("several", class_id, tuple(whole.values()))
+                else:
+                    yield from ((name, Meaning("entity", f"{class_id}={key}", key)) for key in whole)
 
     def _values(self, tenant: str) -> Named:
         """Yield the values of listed columns with their translations; of more than are known none is a name."""

@@ -10,8 +10,11 @@ from typing import NamedTuple
 from theworld.errors import DatabaseError
 from theworld.ontology import Attribute, ClassTable, Lookup, Ontology, Relation
 from theworld.ontology.model import RelationJoin
+from theworld.packages import load_table
 from theworld.text.language import Language
 
+PEOPLE: Mapping[str, list[str]] = load_table("theworld.sql", "data/glossary.yaml")["people"]
+"""What people are called, by what they do: served, serving, others."""
 MOST_STEPS = 3
 """Relations of the longest way between two classes."""
 
@@ -77,9 +80,11 @@ class DatabaseMapping:
         self.people: frozenset[str] = frozenset(
             class_id
             for class_id, table in self.classes.items()
-            if table.given is not None or "姓名" in f"{table.label.zh} {table.label.en}"
+            if table.given is not None
+            or "姓名" in f"{table.label.zh} {table.label.en}"
+            or any(self.called(class_id, words) for words in PEOPLE.values())
         )
-        """The classes whose rows have a first name, or are named by a column of people's names (姓名)."""
+        """The classes whose rows have a first name, are named by people's names (姓名), or are called so (member)."""
         self.measures = {class_id: [*filter(is_measure, own.values())] for class_id, own in self.attributes.items()}
         self.relations: list[tuple[Relation, RelationJoin]] = [
             (one, one.join)
@@ -93,6 +98,10 @@ class DatabaseMapping:
         """Return the attribute that `class.attribute` or `class.attribute=value` names."""
         class_id, _, rest = name.partition(".")
         return self.attributes[class_id][rest.partition("=")[0]]
+
+    def called(self, class_id: str, words: Iterable[str]) -> bool:
+        """Return whether a class is called by one of the words."""
+        return not set(self.lookup.classes[class_id].labels.all()).isdisjoint(words)
 
     def name(self, class_id: str, language: Language) -> str:
         """Return what a class is called."""
@@ -203,6 +212,26 @@ class DatabaseMapping:
         if not found and not single:
             found = list(ways(start, (), frozenset({start}), linked=True))
         return min(found, key=cost, default=None)
+
+    def event_of(self, *classes: str, dated: Collection[str] = ()) -> str | None:
+        """Return the class of what happens whose rows belong to one of each class; None for none, or for several.
+
+        One whose rows belong to those of another (payments of orders) comes after it. `dated` are the classes, where a
+        verb names a date, that say when it happened.
+        """
+        found: dict[str, set[str]] = {}
+        for event in self.classes:
+            ways = [self.path(event, one, single=True) for one in classes]
+            when = self.happens(event)
+            if when and (when in dated or not dated) and event not in classes and all(ways):
+                found[event] = {join.target for way in ways for join in way or ()}
+        nearest = [event for event, passed in found.items() if not passed & {*found}]
+        return nearest[0] if len(nearest) == 1 else None
+
+    def over(self, event: str, start: str, goal: str) -> Path:
+        """Return the way from a class to what happens to its rows, and on to another class that this belongs to."""
+        back = self.path(event, start, single=True) or ()
+        return (*(self.joins[join.relation][1] for join in back[::-1]), *(self.path(event, goal, single=True) or ()))
 
     def happens(self, class_id: str) -> str | None:
         """Return the class that says when rows happen: their own, else the one that they are lines of."""

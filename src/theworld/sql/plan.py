@@ -14,7 +14,7 @@ from theworld.text.time_ranges import TimeRange
 Aggregate = Literal["count", "sum", "average", "min", "max"]
 Whole = Literal["rows", "all", "measure"]
 """What a share is of: the plan's rows together, all rows of its period, or another measure of its rows."""
-Operator = Literal["in", ">", ">=", "<", "<=", "exists", "filled", "within"]
+Operator = Literal["in", "=", ">", ">=", "<", "<=", "exists", "filled", "within"]
 
 
 class UnclearError(Exception):

@@ -10,7 +10,7 @@ from theworld.ontology import Attribute
 from theworld.packages import load_table
 from theworld.sql.engines import Rows
 from theworld.sql.mapping import DatabaseMapping, Join
-from theworld.sql.plan import Plan
+from theworld.sql.plan import Group, Plan
 from theworld.sql.questions.lexicon import forms_of
 from theworld.state import PathStep, QueryTable, TableColumn
 from theworld.state.tables import Cell
@@ -56,7 +56,8 @@ def to_table(plan: Plan, rows: Rows, *, mapping: DatabaseMapping, language: Lang
 def _title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
     """Return what a plan shows, in words."""
     phrases = WORDS[language]
-    own = mapping.name(plan.distinct.class_id if plan.distinct else plan.base, language)
+    listed = plan.group if plan.shape == "list" else plan.distinct
+    own = mapping.name(listed.class_id if listed else plan.base, language)
     if plan.shape in {"list", "latest"}:
         return str(phrases["latest"]).format(own) if plan.shape == "latest" else own
     named = own
@@ -69,6 +70,8 @@ def _title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
     if plan.shape == "share":
         of = plan.divisor.labels.preferred(language) if plan.divisor is not None else phrases["whole"]
         return str(phrases["share"]).format(named, of)
+    if plan.measure is not None and plan.group == Group((), plan.base):
+        return named  # of one row there is nothing to put together
     counted = plan.aggregate == "count" and language == "en"
     return str(phrases["aggregates"][plan.aggregate]).format(forms_of(named)[-1] if counted else named)
 
@@ -84,7 +87,7 @@ _FIGURES = {
 def _columns(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[TableColumn, ...]:
     headings = WORDS[language]["columns"]
     found = []
-    if plan.shape == "list" or (plan.shape == "latest" and plan.group is None):
+    if plan.shape in {"list", "latest"} and plan.group is None:
         found.append(TableColumn(label=mapping.name(plan.base, language)))
     elif plan.group is not None:
         grouped = plan.group.attribute or mapping.lookup.classes[plan.group.class_id]
@@ -140,6 +143,8 @@ def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tup
     found += [f"{column} = {value}" for column, value in mapping.classes[plan.base].counts.items()]
     if plan.per is not None:
         found.append(phrases["having"].format(forms_of(mapping.name(plan.per.class_id, language))[-1]))
+    if plan.distinct is not None:
+        found.append(phrases["once"])
     if plan.period is not None:
         when = _attribute(mapping, plan.time_path[-1].target if plan.time_path else plan.base, plan.time_column)
         start, end = (m.date() if m else None for m in (plan.period.start, plan.period.end))
@@ -183,7 +188,13 @@ def _said(table: QueryTable, row: Sequence[Cell], phrases: Mapping[str, Any], *,
     cells = [number(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
     phrase = phrases.get(f"{table.shape}_{'of' if alone else 'item'}")
     if phrase is None:
-        return " ".join(cells)
+        first = {"list": 1, "latest": 2}.get(table.shape, len(cells))  # what is shown beside it has its heading
+        more = (
+            f"{c.label} {text}"
+            for c, text, value in zip(table.columns[first:], cells[first:], row[first:], strict=True)
+            if value is not None
+        )
+        return ", ".join((" ".join(cells[:first]), *more))
     figures = _FIGURES.get(table.shape, ("figure",))
     told: dict[str, Any] = dict(zip(figures, cells[-len(figures) :], strict=True))
     whole, part = {"change": row[-2:], "volatility": row[:-1][::-1]}.get(table.shape, (None, None))[:2]

@@ -42,7 +42,16 @@ class _Used:
         known = {a.id for a in (*self.told, *(p.group.attribute for p in self.plans if p.group)) if a}
         known, times = known if term.of("attribute") else set(), {p.time_column for p in self.plans}
         named = [self.mapping.attribute(m.name) for m in term.of("attribute") or term.of("dated")]
-        return any(a.id in known or a.column in times for a in named)
+        of_event = bool(term.of("traded")) and all(term.owners("dated") & self.events(p) for p in self.plans)
+        return of_event or any(a.id in known or a.column in times for a in named)
+
+    def events(self, plan: Plan) -> set[str]:
+        """Return what happens to the rows of a plan, or to those that its conditions lead over."""
+        reached = {plan.base, *(step.target for f in plan.filters for step in f.path)}
+        return {event for one in reached if (event := self.mapping.happens(one))}
+
+    def happened(self, _: Term) -> bool:
+        return all(map(self.events, self.plans))
 
 
 def _related(used: _Used, term: Term) -> bool:
@@ -67,7 +76,7 @@ _RULES = (
     _Rule(
         ("traded",),
         ("value", "entity", "class", "dated", "empty"),
-        lambda used, _: all(map(used.mapping.happens, (p.base for p in used.plans))),
+        _Used.happened,
         problem="is not said of these rows",
     ),
     _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.attribute, restricts=True),

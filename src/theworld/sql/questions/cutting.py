@@ -12,12 +12,23 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from theworld.questions import Question, read_question
-from theworld.sql.mapping import DatabaseMapping
+from theworld.sql.mapping import PEOPLE, DatabaseMapping
 from theworld.sql.plan import UnclearError
-from theworld.sql.questions.lexicon import CUES, Lexicon, Meaning, Term, classes_named, period_verbs, segment, terms_of
+from theworld.sql.questions.lexicon import (
+    CUES,
+    Lexicon,
+    Meaning,
+    Term,
+    classes_dated,
+    classes_named,
+    period_verbs,
+    segment,
+    terms_of,
+)
 from theworld.text.dates import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
-from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
+from theworld.text.language import has_ideographs
+from theworld.text.quantities import CHINESE_DIGITS, ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
 from theworld.text.time_ranges import TimeRange
 
 
@@ -41,6 +52,7 @@ _ZH, _EN = ("|".join(w for both in CUES["superlative"].values() for w in both[la
 _RANKINGS = (
     re.compile(rf"(?P<said>(?:排名)?前\s*{_N}\s*(?:{_COUNTED}|大)?的?)"),
     re.compile(rf"(?P<said>哪\s*{_N}\s*(?:{_COUNTED}))"),
+    re.compile(rf"(?<=which )(?P<said>{_N_EN})(?![a-z0-9])"),
     re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9]))"),
     re.compile(rf"(?:{_ZH}|{_ADJECTIVES})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}|大))"),
     re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?{_N_EN}(?=\s+(?:{_EN}|{_ADJECTIVES})(?![a-z])))"),
@@ -56,6 +68,7 @@ def find_rankings(folded: str) -> list[Term]:
 
 _FAR = (None,) * 100
 LONGEST_BETWEEN = 3  # characters between a name and what is said to be its own: Ann's orders
+_EQUALS_ZH = re.compile(rf"(?<=[为是])[{CHINESE_DIGITS}两十百]+")  # 库存为零
 _PERIOD = re.compile(r"[上下前去本这那当今明昨]一?个?$")
 
 
@@ -74,11 +87,13 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
         Term(*found.place, folded[slice(*found.place)], (Meaning("period", "", found),))
         for found in question.times(now)
     ]
-    numbers = [_number(quantity, folded, now) for quantity in question.amounts]
-    terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *numbers])
+    equal = [Quantity(*m.span(), read_numeral(m[0]) or 0, 1, "") for m in _EQUALS_ZH.finditer(folded)]
+    numbers = [_number(quantity, folded, now) for quantity in (*question.amounts, *equal)]
+    terms, unknown = segment(folded, [*periods, *lexicon.find(folded), *find_rankings(folded), *numbers])
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
-    meant = _beside_others([_as_written(term, question.text) for term in terms])
+    terms = [term._replace(written=question.text[term.start : term.end]) for term in terms]
+    meant = _beside_others([_as_written(term) for term in terms])
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
 
 
@@ -108,6 +123,9 @@ def _beside_others(terms: list[Term]) -> list[Term]:
         if term.of("number") and term.of("period"):
             compared = terms_of(terms[max(0, i - 1) : i + 2], "compared", "compared_after")
             made[i] = term._replace(meanings=term.of("number" if compared else "period"))
+        elif term.of("gone"):
+            lacks = Meaning("not" if terms_of(terms[i + 1 : i + 2], "attribute") else "empty", term.text)
+            made[i] = term._replace(meanings=(lacks,))
         elif term.of("passive") and term.of("each") and terms_of(terms[i + 1 : i + 2], "entity", "value"):
             made[i] = term._replace(meanings=(Meaning("empty", term.text),))
             before = next((m.name for t in reversed(terms[:i]) for m in t.of("class")), "")
@@ -117,37 +135,37 @@ def _beside_others(terms: list[Term]) -> list[Term]:
     return [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in made]
 
 
-def _as_written(term: Term, question: str) -> Term:
+def _as_written(term: Term) -> Term:
     """Return a term that is a plain word and a name too ("gone", a song) as what it is written as.
 
     A value of a column is what is meant ("received", a status) unless it is a letter or two ("a", the grade A), which
-    has to be in capitals; a name of a row has to be written with a capital letter.
+    has to be in capitals, or one Chinese character (是); a name of a row has to be written with a capital letter.
     """
     plain = term.of("empty", "traded", "unreadable", "not", "or", "each", "which", "joined")
-    names = term.of("value", "entity")
-    written = question[term.start : term.end]
+    names, written = term.of("value", "entity", "several"), term.written
     capital = bool(term.start) and written[0].isupper()
     if not plain and term.of("entity") and term.of("class", "attribute") and not capital:
         return term._replace(meanings=tuple(m for m in term.meanings if m.kind != "entity"))  # money, no song "Money"
     if not plain or not names:
         return term
-    said = names if written == written.upper() else term.of("value") if len(written) > 2 else ()
+    capitals, short = written.isupper(), 1 if has_ideographs(written) else 2
+    said = names if capitals else term.of("value") if len(written) > short else ()
     said = said or (names if capital else ())
     return term._replace(meanings=tuple(m for m in term.meanings if m not in plain) if said else plain)
 
 
 def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, ...]:
-    """Return the terms with the classes that "who" and "which sales agent" stand for; UnclearError for several.
+    """Return the terms with the classes that "who", "what" and "which sales agent" stand for; UnclearError for several.
 
     What an adjective says is taken apart: cheapest is lowest, and of the price.
     """
     made: list[Term] = []
-    for term in terms:
+    for term in _by_date(terms):
         names = term.of("adjective")
         if names:
             made.append(term._replace(end=term.start, meanings=term.of("attribute")))
         made.append(term._replace(meanings=(Meaning("superlative", names[0].name),)) if names else term)
-    said = _with_people(made, mapping) if terms_of(made, "who") else made
+    said = _with_people(made, mapping) if terms_of(made, "who") else _with_things(made, mapping)
     meant: list[Term] = []
     named = classes_named(said)
     for i, term in enumerate(said):  # a value or a name stands for its things: which sales agent, how many kettles
@@ -155,8 +173,9 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
         if i and len(classes) == 1 and not term.of("class", "attribute"):
             before = said[i - 1]
             after = [one for one in said[i + 1 : i + 2] if one.start - term.end <= LONGEST_BETWEEN]
-            counted = any(m.name == "count" for m in before.of("aggregate"))
-            alone = counted and not terms_of(after, "class", "value", "entity", "attribute")
+            often = before.text in CUES["how_often"]
+            counted = before.text in CUES["of_number"] or any(m.name == "count" for m in before.of("aggregate"))
+            alone = counted and not often and not terms_of(after, "class", "value", "entity", "attribute")
             if alone and term.of("entity") and not terms_of(said, "traded"):
                 raise UnclearError(f"it is not clear what is counted of {term.text!r}")
             if (before.of("which") and not term.of("entity") and not classes & named) or alone:
@@ -165,18 +184,65 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
     return tuple(meant)
 
 
+def _by_date(terms: Sequence[Term]) -> list[Term]:
+    """Return the terms with what is not returned, of books, taken by the date and not as a status of loans."""
+    named = classes_named(terms)
+    negated = [said for before, said in pairwise(terms) if before.of("not") and not said.owners("value") & named]
+    both = [said for said in negated if said.of("value") and said.of("dated")]
+    return [t._replace(meanings=t.of("dated", "traded")) if t in both else t for t in terms]
+
+
 def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     """Return the terms with "who" as "which" and the class of people that what is named belongs to."""
     named, people = classes_named(terms), mapping.people
     own = {mapping.lookup.relations[m.name].source for t in terms for m in t.of("relation", "role")} & people
     # who the top five customers are, 老师是谁
     beside = classes_named(t for a, b in pairwise(terms) if a.of("top", "who") or b.of("who") for t in (a, b))
-    steps = {c: sum(len(mapping.path(one, c, single=True) or _FAR) for one in named) for c in people}
+    dated = classes_dated(terms)
+    owners = (named | {owner for t in terms for owner in t.owners("entity")}) - people
+    event = mapping.event_of(*owners, dated=dated) if owners and terms_of(terms, "traded", "dated") else None
+    starts = {event} if event else named | dated or {m.owner for t in terms for m in t.of("attribute")}
+    steps = {c: sum(len(mapping.path(one, c, single=True) or _FAR) for one in starts) for c in people}
     nearest = {c for c in people if steps[c] == min(steps.values())}  # that what is named belongs to most directly
-    found = beside or own or named & people or nearest
+    found = beside or own or (not event and named & people) or nearest
+    if len(found) > 1:
+        said = {t.text for t in terms_of(terms, "traded", "dated")}
+        said |= {form for forms in CUES["verbs"] for form in forms if said.intersection(forms)}
+        words = [word for who, verbs in CUES["done_by"].items() if said.intersection(verbs) for word in PEOPLE[who]]
+        found = {one for one in found if mapping.called(one, words)}
     if len(found) != 1:
         raise UnclearError("it is not clear who is asked for")
     asked = terms_of(terms, "who")
     made = [term._replace(meanings=(Meaning("which", "who"),)) if term in asked else term for term in terms]
     unsaid = [term._replace(start=term.end, meanings=(Meaning("class", *found),)) for term in asked]
     return sorted([*made, *unsaid]) if own or not found <= named else made
+
+
+def _with_things(terms: list[Term], mapping: DatabaseMapping) -> list[Term]:
+    """Return the terms with the class of the things that "what" stands for: what Alice bought are products.
+
+    They have names, and are nearest to what happened to them and to what is named. UnclearError for several.
+    """
+    made = [t._replace(meanings=(Meaning("which", t.text),)) if t.of("object") else t for t in terms]
+    alone = [j for j, (verb, t) in enumerate(pairwise(terms), 1) if t.of("which") and verb.of("traded", "dated")]
+    alone = [j for j in alone if not terms_of(terms[j + 1 : j + 2], "class")]  # 买了什么
+    places = [j for j, t in enumerate(terms) if t.of("object")] or alone
+    figures = terms_of(terms, "attribute", "aggregate", "superlative", "top", "each", "unit_of_time", "share", "latest")
+    if len(places) != 1 or figures or not terms_of(terms, "traded", "dated"):
+        return made
+    owners = {owner for term in terms for owner in term.owners("class", "entity")}
+    steps: dict[str, int] = {}
+    for class_id, table in mapping.classes.items():
+        named = any((table.label.zh, table.label.en)) and class_id not in mapping.people | owners
+        event = (
+            mapping.event_of(*owners, class_id, dated=classes_dated(terms))
+            if named and not mapping.happens(class_id)
+            else None
+        )
+        if event is not None:
+            steps[class_id] = len(mapping.path(event, class_id, single=True) or ())
+    nearest = [class_id for class_id, length in steps.items() if length == min(steps.values())]
+    if len(nearest) != 1:
+        raise UnclearError("it is not clear what things are asked for")
+    asked = terms[places[0]]
+    return sorted([*made, asked._replace(start=asked.end, meanings=(Meaning("class", *nearest),))])

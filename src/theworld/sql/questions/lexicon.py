@@ -20,7 +20,7 @@ TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
-    "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated",
+    "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated", "gone", "object", "several",
 ]  # fmt: skip
 """What a stretch of a question is."""
 
@@ -47,6 +47,8 @@ class Term(NamedTuple):
     end: int
     text: str
     meanings: tuple[Meaning, ...]
+    written: str = ""
+    """The stretch as the question has it; `text` is folded."""
 
     def of(self, *kinds: TermKind) -> tuple[Meaning, ...]:
         """Return the meanings of the given kinds."""
@@ -65,6 +67,12 @@ def terms_of(terms: Iterable[Term], *kinds: TermKind) -> list[Term]:
 def classes_named(terms: Iterable[Term]) -> set[str]:
     """Return the classes that terms name."""
     return {class_id for term in terms for class_id in term.owners("class")}
+
+
+def classes_dated(terms: Iterable[Term]) -> set[str]:
+    """Return the classes whose dates are named by verbs that are nothing else."""
+    verbs = (term for term in terms if not term.of("class", "attribute", "value", "entity"))
+    return {class_id for term in verbs for class_id in term.owners("dated")}
 
 
 def class_of(term: Term) -> str | None:

@@ -9,7 +9,7 @@ from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Aggregate, UnclearError, Whole
 from theworld.sql.questions.cutting import Ranking
-from theworld.sql.questions.lexicon import Term, class_of, terms_of
+from theworld.sql.questions.lexicon import CUES, Term, class_of, classes_named, terms_of
 from theworld.sql.questions.narrowing import Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
@@ -53,7 +53,7 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
     if counts and measured:
         raise UnclearError("it is not clear what is counted")
     if counts or (ranking and ranking.of_number and not measured):
-        return _counted(terms, aggregates, found, needs)
+        return _counted(terms, aggregates, found, needs, ranking)
     if not measured and (aggregates or ranking or not terms_of(terms, "which")):
         measured = _stood_for(terms, found.mapping)
     said = [(word, _nearest(word, measured, terms)) for word in aggregates]
@@ -94,10 +94,12 @@ def _rows_named(terms: Sequence[Term]) -> list[str]:
     return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
 
 
-def _counted(terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs) -> list[Head]:
+def _counted(
+    terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs, ranking: Ranking | None
+) -> list[Head]:
     """Return what is counted: the class first named after the count word, else last before it, else what is related.
 
-    "Most" counts the last class named, where there is one.
+    "Most" counts the last class named, where there is one, else how often something happened to what is ranked.
     """
     counts = [t for t in aggregates if name_of(t) == "count"]
     others = {name_of(t) for t in aggregates} - {"count"}
@@ -105,9 +107,19 @@ def _counted(terms: Sequence[Term], aggregates: Sequence[Term], found: Restricti
         raise UnclearError("it is not clear what is counted")
     spoken = [found.related_class] if found.related_class else []
     if not counts:
-        return [Head(base, analysis=_analysis(aggregates)) for base in _rows_named(terms)[-1:] or spoken]
+        rows = _rows_named(terms)[-1:] or spoken
+        counted = rows[0] if rows else class_of(ranking.what) if ranking and ranking.what else None
+        happened = happening(counted, terms, found, needs) if counted and found.happened else None
+        if happened is not None:
+            return [happened if rows else happened._replace(distinct=None)]
+        return [Head(base, analysis=_analysis(aggregates)) for base in rows]
     common = set.intersection(*(t.owners("value") for t in found.values)) if found.values else set()
     spoken = spoken or ([*common] if len(common) == 1 else [])  # chief physicians are doctors
+    if counts[0].text in CUES["how_often"] and not any(map(found.mapping.happens, classes_named(terms))):
+        owners = {*found.named.values()} or classes_named(terms)
+        if (event := found.mapping.event_of(*owners, dated=found.dated)) is None or others:
+            raise UnclearError("it is not clear what is counted")
+        return [Head(event)]
     at = terms.index(counts[0])
     near = terms_of((*terms[at:], *terms[:at][::-1]), "class")
     for base in [class_of(near[0]) or ""] if near else spoken:
@@ -127,9 +139,10 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     """
     mapping = found.mapping
     named = [m.name for t in terms for m in t.of("class") if mapping.classes[m.name].time]
-    if mapping.happens(counted) or not (named or terms_of(terms, "traded")):
+    if found.absent or mapping.happens(counted) or not (named or found.happened):
         return None
     happen = {one: event for one in mapping.classes if (event := mapping.happens(one))}
+    happen = {one: event for one, event in happen.items() if event in found.dated} if found.dated else happen
     lines = [
         Head(line, quantity, "sum")
         for line in happen

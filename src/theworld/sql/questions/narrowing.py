@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, takewhile
+from itertools import chain
 from typing import cast
 
 from theworld.ontology import Relation
 from theworld.sql.mapping import MOST_STEPS, DatabaseMapping, Path, is_measure
 from theworld.sql.plan import Filter, Operator, UnclearError
-from theworld.sql.questions.lexicon import Meaning, Term, TermKind, classes_named, forms_of, period_verbs, terms_of
+from theworld.sql.questions.lexicon import (
+    CUES,
+    Meaning,
+    Term,
+    TermKind,
+    classes_dated,
+    classes_named,
+    forms_of,
+    period_verbs,
+    terms_of,
+)
 from theworld.state.tables import Cell
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import Quantity
@@ -35,10 +45,16 @@ class Restrictions:
     """Relations to instances, as seen from the class of those related: to some, to any, to those with a value."""
     negated: set[Term] = field(default_factory=set)
     """Instances, values, classes, attributes and dates that the rows must not have."""
+    absent: bool = False
+    """Whether a negation means that nothing of the kind happened: never sold, no orders, not bought by somebody."""
     alternatives: list[tuple[Term, Term]] = field(default_factory=list)
     """Terms with "or" between them: they must narrow one column."""
     given: list[Term] = field(default_factory=list)
-    """Classes, attributes and verbs of dates: rows that have one, or where it is negated none."""
+    """Classes, attributes and verbs: rows that have one, or where it is negated none."""
+    happened: bool = False
+    """Whether a verb says that rows are joined by what happened: who bought a product."""
+    dated: frozenset[str] = frozenset()
+    """The classes that say when, where such a verb names a date."""
 
     @property
     def related_class(self) -> str | None:
@@ -117,20 +133,30 @@ class Restrictions:
         owner = next(iter(near), next(iter(others)) if len(others) == 1 else base)
         own = [self.mapping.attribute(m.name) for m in term.of("attribute", "dated") if m.owner == owner]
         classes = [m.name for m in term.of("class") if m.name != base and not own]
-        if len(own) + len(classes) != 1:
+        event = self.mapping.event_of(base, dated=self.dated) if term.of("traded") and not own else None  # never sold
+        if len(own) + len(classes) != 1 and event is None:
             raise UnclearError(f"{term.text!r} is not about these rows")
-        if classes:
-            path, key = self._path(base, classes[0]), self.mapping.classes[classes[0]].key
-            return Filter(path, classes[0], key, "exists", (), term.text, negated=negated)
+        if event is not None or classes:
+            classes = [event] if event is not None else classes
+            path = self._path(base, classes[0]) if event is None else self.mapping.over(event, base, event)
+            key = self.mapping.classes[classes[0]].key
+            return Filter(path, classes[0], key, "exists", (), term.written, negated=negated)
         none: tuple[Cell, ...] = ("",) if own[0].type in {"string", "enum"} else (0,) if is_measure(own[0]) else ()
         path = self._path(base, owner)
-        return Filter(path, owner, own[0].column or "", "filled", none, term.text, negated=negated)
+        return Filter(path, owner, own[0].column or "", "filled", none, term.written, negated=negated)
 
     def _path(self, base: str, class_id: str) -> Path:
         path = self.mapping.path(base, class_id, via=self.via)
+        between = [s.target for s in (path or ())[:-1] if not s.single and s.link is None and s.target not in self.via]
+        lines = any(self.mapping.happens(one) == base for one in between)  # orders with a product among their lines
+        if (
+            (lines or self.happened)
+            and (path is None or between)
+            and (event := self.mapping.event_of(base, class_id, dated=self.dated)) is not None
+        ):
+            return self.mapping.over(event, base, class_id)
         if path is None:
             raise UnclearError(f"{class_id} does not narrow {base} down")
-        between = [s.target for s in path[:-1] if not s.single and s.link is None and s.target not in self.via]
         if between:  # a book and a member may meet in a loan or a reservation: neither is meant unsaid
             raise UnclearError(f"it is not said that {base} and {class_id} meet in {between[0]}")
         return path
@@ -153,12 +179,17 @@ class Restrictions:
         column = self.mapping.classes[class_id].key if own else self.mapping.attribute(name).column or ""
         below = self.mapping.belongs_by(class_id) if own else None
         path, negated = self._path(base, class_id), term in self.negated
-        return Filter(path, class_id, column, "in", tuple(choices[name]), term.text, below, negated)
+        if negated and own is None and class_id not in self.via and not all(step.single for step in path):
+            raise UnclearError(f"it is not clear whether none is {term.text!r}, or one is not; name the {class_id}")
+        return Filter(path, class_id, column, "in", tuple(choices[name]), term.written, below, negated)
 
 
 def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restrictions:
     """Return what narrows the rows down, with the terms that say so."""
     found = Restrictions(mapping)
+    verbs = terms_of(terms, "traded", "dated")
+    found.happened = not all(term.of("class", "attribute", "value", "entity") for term in verbs)
+    found.dated = frozenset(classes_dated(terms))
     _negations(terms, found)
     _relations(terms, found)
     dating = period_verbs(terms)
@@ -212,11 +243,16 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
             continue
         after = terms[i + 1 :] if term.of("not") else ()
         reach = [*after, *(() if term.of("not") and term.text.isascii() else terms[:i][::-1])]
-        passed = list(takewhile(lambda t: not t.of(*_CAN_BE_MISSING), reach))
+        able = terms_of(reach, *_CAN_BE_MISSING) or terms_of(reach, "traded")  # never bought anything
+        passed = reach[: next((place for place, t in enumerate(reach) if t in able), len(reach))]
         if len(passed) == len(reach) or terms_of(passed, "period", "number", "compared"):
             raise UnclearError(f"it is not clear what {term.text!r} excludes")
         chosen = reach[len(passed)]
         at = terms.index(chosen)
+        usual = bool(chosen.of("traded")) and not says_more(chosen, found.mapping)
+        if usual and terms_of(terms[at + 1 : at + 2], "entity"):  # did not borrow this book
+            at += 1
+            chosen = terms[at]
         if chosen.of("dated") and terms_of(terms[at + 1 : at + 2], "entity", "value", "period"):
             raise UnclearError(f"it is not clear whether {chosen.text!r} or {terms[at + 1].text!r} is excluded")
         found.used.add(term)
@@ -226,21 +262,26 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
         first = max((j + 1 for j in range(at) if not listed[j]), default=0)
         last = next((j for j in range(at + 1, len(terms)) if not listed[j]), len(terms))
         found.negated |= {chosen, *terms_of(terms[first:last], "value", "entity")}
+        whole = bool(chosen.owners("value") & classes_named(terms[at:]))  # no cancelled orders
+        not_yet = (chosen.of("dated") and not usual) or (chosen.of("value", "attribute") and not whole)
+        found.absent |= not not_yet or term.text in CUES["never"]
         if not chosen.of("value", "entity"):
             found.given.append(chosen)
             found.used.add(chosen)
 
 
 def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
-    """Take in the comparisons: attribute, comparing word, number; or attribute, number, "以上"."""
+    """Take in the comparisons: attribute, comparing word, number; attribute, number, "以上"; or just the two."""
     for i, term in enumerate(terms):
         if not term.of("number"):
             continue
         after = not (i and terms[i - 1].of("compared"))
         place, words = i - 2 + after, terms_of(terms[i + 1 : i + 2], "compared_after") if after else [terms[i - 1]]
-        if not words or place < 0 or found.compared:
+        if not words or not terms_of(terms[max(0, place) : place + 1], "attribute"):  # stock 0, over 3 beds
+            place = next((at for at in (i - 1, i + 1) if at >= 0 and terms_of(terms[at : at + 1], "attribute")), -1)
+        if place < 0 or found.compared:
             raise UnclearError(f"it is not clear what {term.text!r} is")
-        kind = words[0].of("compared_after" if after else "compared")[0].name
+        kind = words[0].of("compared_after" if after else "compared")[0].name if words else "="
         measures = [(m.owner, found.mapping.attribute(m.name)) for m in terms[place].of("attribute")]
         measures = [(owner, attribute) for owner, attribute in measures if is_measure(attribute)]
         measures = [one for one in measures if one[0] in classes_named(terms)] or measures
@@ -254,7 +295,7 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
             raise UnclearError(f"{term.text!r} is not in the unit of {attribute.id}")
         label, column = f"{terms[place].text} {kind} {value:g}", attribute.column or ""
         found.compared.append(Filter((), class_id, column, cast("Operator", kind), (value,), label))
-        found.used |= {term, terms[place], words[0]}
+        found.used |= {term, terms[place], *words}
 
 
 def _relations(terms: Sequence[Term], found: Restrictions) -> None:

@@ -16,7 +16,7 @@ from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, with_unsaid
 from theworld.sql.questions.grouping import by_class, find_grouping, group_of, timed
 from theworld.sql.questions.lexicon import CUES, Term, class_of, classes_named, terms_of
-from theworld.sql.questions.measures import Head, find_heads, name_of, part_and_whole
+from theworld.sql.questions.measures import Head, find_heads, happening, name_of, part_and_whole
 from theworld.sql.questions.narrowing import Restrictions, find_restrictions, says_more
 from theworld.state.tables import TableShape
 from theworld.text.dates import CalendarUnit
@@ -41,6 +41,8 @@ def plan_terms(
         named = terms_of(terms[:i], "each", "which", "who", "entity", "value")
         if term.of("pronoun") and len(term.meanings) == 1 and not named:
             raise UnclearError(f"it is not clear whom {term.text!r} means")
+        if term.of("several") and len(term.meanings) == 1:
+            raise UnclearError(f"{term.written!r} may be {' or '.join(term.meanings[0].value)}")
         if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
             raise UnclearError(f"a question with {term.text!r} is not read")
     terms = with_unsaid(terms, mapping)
@@ -235,7 +237,13 @@ def _plan_list(terms: Sequence[Term], found: Restrictions) -> Plan:
     attributes = [next((m for m in one if m.owner in found.named.values()), one[0]) for one in named]
     base = _listed(terms, found, list(dict.fromkeys(m.owner for m in attributes)))
     shown = tuple(found.mapping.attribute(m.name) for m in attributes)
-    plan = timed(Plan(base, "list", "count", filters=found.filters(base), shown=shown), Head(base), terms, None, found)
+    event = None if shown else happening(base, terms, found, found.needs(terms))
+    if event and found.compares:
+        raise UnclearError("it is not clear whether all that are named are meant, or any")
+    head = event or Head(base)  # who bought a kettle in March: the customers of these orders, each once
+    plan = Plan(head.base, "list", "count", filters=found.filters(head.base), shown=shown)
+    plan = replace(plan, group=by_class(base, head.base, found) if event else None)
+    plan = timed(plan, head, terms, None, found)
     if not plan.filters and plan.period is None:
         raise UnclearError("nothing narrows the rows down")
     key = found.mapping.classes[base].key
@@ -250,6 +258,7 @@ def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> st
     near = [t for i in asked for t in (*terms[i + 1 : i + 2], *terms[max(0, i - 1) : i]) if not t.of("entity")]
     related = [found.related_class] if found.related_class and not asked else []
     near += terms[::-1] if related else []
+    near += [] if asked or related else terms[:1]  # members from Oslo
     bases = owners or [t.of("class")[0].name for t in terms_of(near, "class")][:1] or related
     if len(bases) != 1:
         raise UnclearError("it is not clear what is asked of the database")
@@ -263,11 +272,13 @@ def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
     if dated or terms_of(terms, "aggregate", "superlative", "top", "unit_of_time"):
         raise UnclearError("figures of the latest rows, and the latest by another date, are not read")
     base, owner = _latest_and_owner(terms, found)
-    group, time = by_class(owner, base, found) if owner else None, mapping.classes[base].time
+    group, time = by_class(owner, base, found) if owner else None, _last_by(base, mapping)
     if group is not None and len(group.path) != 1:
         raise UnclearError(f"{base} does not belong to one {owner}")
     asked = [mapping.attribute(m.name) for t in terms for m in t.of("attribute") if m.owner == base]
-    shown = dict.fromkeys(a for a in asked or mapping.attributes[base].values() if a.column != time)
+    table = mapping.classes[base]
+    told = {time, *(() if group else (table.label.zh or table.key, table.label.en, table.given))}
+    shown = dict.fromkeys(a for a in asked or mapping.attributes[base].values() if a.column not in told)
     plan = Plan(base, "latest", "count", filters=found.filters(base), group=group, shown=tuple(shown)[:MOST_SHOWN])
     return replace(timed(plan, Head(base), terms, None, found), time_column=time)
 
@@ -280,8 +291,18 @@ def _latest_and_owner(terms: Sequence[Term], found: Restrictions) -> tuple[str, 
         mapping.lookup.relations[one].source for one in found.via if one in mapping.lookup.relations
     }
     rows = [one for one in (owners or named) if mapping.classes[one].time is not None]
-    others = {t.of("class")[0].name for t in terms_of(terms, "class")} - {*rows} or {*found.named.values()}
+    rows = rows or [one for one in named if _last_by(one, mapping)]
+    by_verb = named if not rows else set()  # when somebody last borrowed a book: a loan, of whatever book
+    rows = rows or [*found.dated]
+    others = {t.of("class")[0].name for t in terms_of(terms, "class")} - {*rows} - by_verb or {*found.named.values()}
     asked = any(a.of("which") and b.owners("class") & others for a, b in pairwise(terms))  # whose is the latest
     if len(rows) != 1 or len(others) > 1 or asked:
         raise UnclearError("it is not clear the latest of what is asked for, or whose")
     return rows[0], next(iter(others), None)
+
+
+def _last_by(class_id: str, mapping: DatabaseMapping) -> str | None:
+    """Return the column that says which rows are the latest: when they happened, or since when a thing is there."""
+    dates = (one for one in mapping.attributes[class_id].values() if one.type == "date")
+    since = (d.column for d in dates if any(word in label for label in d.labels.all() for word in CUES["since"]))
+    return mapping.classes[class_id].time or next(since, None)
