@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
@@ -16,6 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from theworld.errors import DatabaseError, SettingsError, TheWorldError
+from theworld.ontology import ClassTable
 from theworld.ontology.files import load_ontology
 from theworld.questions import read_question
 from theworld.routing import DatabaseView
@@ -224,26 +225,13 @@ class Database:
             select = exp.select(*(column("t", c) for c in shown)).from_(table(own.name, "t"))
             ordered = select.order_by(column("t", own.key))  # with too many rows always the same are known
             named, _ = self._run(ordered, tenant=tenant, names=NAMES_PER_CLASS if labels else KEYS_PER_CLASS)
-            first_names: dict[str, dict[Cell, str]] = {}
-            for key, *names in () if named.truncated and not labels else named.rows:
-                if own.given:
-                    last, first = names[0], names[-1]
-                    said = [f"{first} {last}", f"{last}{first}", str(last)] if last and first else []
-                elif labels:
-                    said = [str(name) for name in names if name]
-                else:
-                    said = [key] if isinstance(key, str) and not key.isdecimal() else []  # a bare number is a number
-                for name in said:
-                    if len(folded := fold_in_place(name).strip()) > 1:
-                        yield from ((form, Meaning("entity", f"{class_id}={key}", key)) for form in forms_of(folded))
-                parts = fold_in_place(said[0]).split() if said and class_id in self.mapping.people else []
-                if len(parts) == 2 and parts[0].isalpha():
-                    first_names.setdefault(parts[0], {})[key] = said[0]
-            for name, whole in () if named.truncated else first_names.items():
-                if len(whole) > 1:
-                    yield name, Meaning("several", class_id, tuple(whole.values()))
-                else:
-                    yield from ((name, Meaning("entity", f"{class_id}={key}", key)) for key in whole)
+            rows = () if named.truncated and not labels else named.rows
+            said = [(key, name) for key, *names in rows for name in _said(key, names, own)]
+            for key, name in said:
+                if len(folded := fold_in_place(name).strip()) > 1:
+                    yield from ((form, Meaning("entity", f"{class_id}={key}", key)) for form in forms_of(folded))
+            if class_id in self.mapping.people and not named.truncated:
+                yield from _first_names(class_id, said)
 
     def _values(self, tenant: str) -> Named:
         """Yield the values of listed columns with their translations; of more than are known none is a name."""
@@ -258,3 +246,27 @@ class Database:
                     for said in labels_for(fold_in_place(value).strip(), sections=("values",)):
                         if len(said) > 1:
                             yield said, Meaning("value", f"{class_id}.{attribute.id}={value}", value)
+
+
+def _said(key: Cell, names: Sequence[Cell], table: ClassTable) -> list[str]:
+    """Return what a row is called: by its names, else by its key where this is no bare number."""
+    if table.given:
+        last, first = names[0], names[-1]
+        return [f"{first} {last}", f"{last}{first}", str(last)] if last and first else []
+    if table.label.zh or table.label.en:
+        return [str(name) for name in names if name]
+    return [key] if isinstance(key, str) and not key.isdecimal() else []
+
+
+def _first_names(class_id: str, said: Iterable[tuple[Cell, str]]) -> Named:
+    """Yield the first names of people: of the one who has it, or of several, who then have to be told apart."""
+    known: dict[str, dict[Cell, str]] = {}
+    for key, name in said:
+        first, *last = fold_in_place(name).split()
+        if len(last) == 1 and first.isalpha():
+            known.setdefault(first, {})[key] = name
+    for first, whole in known.items():
+        if len(whole) > 1:
+            yield first, Meaning("several", class_id, tuple(whole.values()))
+        else:
+            yield from ((first, Meaning("entity", f"{class_id}={key}", key)) for key in whole)

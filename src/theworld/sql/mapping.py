@@ -108,6 +108,11 @@ class DatabaseMapping:
         return self.lookup.classes[class_id].labels.preferred(language)
 
     @cached_property
+    def named(self) -> frozenset[str]:
+        """The classes whose rows have names."""
+        return frozenset(id_ for id_, table in self.classes.items() if table.label.zh or table.label.en)
+
+    @cached_property
     def joins(self) -> Mapping[str, tuple[Join, Join]]:
         """Every mapped relation, read forward and back."""
         found = {}
@@ -213,18 +218,21 @@ class DatabaseMapping:
             found = list(ways(start, (), frozenset({start}), linked=True))
         return min(found, key=cost, default=None)
 
-    def event_of(self, *classes: str, dated: Collection[str] = ()) -> str | None:
-        """Return the class of what happens whose rows belong to one of each class; None for none, or for several.
+    def event_of(
+        self, classes: Iterable[str], needs: Iterable[Collection[str]] = (), dated: Collection[str] = ()
+    ) -> str | None:
+        """Return the class of what happens whose rows belong to one of each of the classes; None for none, or several.
 
-        One whose rows belong to those of another (payments of orders) comes after it. `dated` are the classes, where a
-        verb names a date, that say when it happened.
+        One whose rows belong to those of another (payments of orders) comes after it. `needs` are further classes, of
+        one of each of which the rows are; `dated` those that may say when it happened, all where there are none.
         """
+        wanted = [*({one} for one in classes), *needs]
         found: dict[str, set[str]] = {}
         for event in self.classes:
-            ways = [self.path(event, one, single=True) for one in classes]
+            ways = [[self.path(event, one, single=True) for one in sorted(goals)] for goals in wanted]
             when = self.happens(event)
-            if when and (when in dated or not dated) and event not in classes and all(ways):
-                found[event] = {join.target for way in ways for join in way or ()}
+            if when and (when in dated or not dated) and all(any(way is not None for way in some) for some in ways):
+                found[event] = {join.target for some in ways for way in some for join in way or ()}
         nearest = [event for event, passed in found.items() if not passed & {*found}]
         return nearest[0] if len(nearest) == 1 else None
 

@@ -167,21 +167,27 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
         made.append(term._replace(meanings=(Meaning("superlative", names[0].name),)) if names else term)
     said = _with_people(made, mapping) if terms_of(made, "who") else _with_things(made, mapping)
     meant: list[Term] = []
-    named = classes_named(said)
-    for i, term in enumerate(said):  # a value or a name stands for its things: which sales agent, how many kettles
-        classes = term.owners("value", "entity")
-        if i and len(classes) == 1 and not term.of("class", "attribute"):
-            before = said[i - 1]
-            after = [one for one in said[i + 1 : i + 2] if one.start - term.end <= LONGEST_BETWEEN]
-            often = before.text in CUES["how_often"]
-            counted = before.text in CUES["of_number"] or any(m.name == "count" for m in before.of("aggregate"))
-            alone = counted and not often and not terms_of(after, "class", "value", "entity", "attribute")
-            if alone and term.of("entity") and not terms_of(said, "traded"):
-                raise UnclearError(f"it is not clear what is counted of {term.text!r}")
-            if (before.of("which") and not term.of("entity") and not classes & named) or alone:
-                meant.append(term._replace(end=term.start, meanings=(Meaning("class", *classes),)))
+    for i, term in enumerate(said):
+        if i and (unsaid := _stands_for(said, i)):
+            meant.append(term._replace(end=term.start, meanings=(Meaning("class", unsaid),)))
         meant.append(term)
     return tuple(meant)
+
+
+def _stands_for(terms: Sequence[Term], at: int) -> str | None:
+    """Return the class that a value or a name stands for the things of: which sales agent, how many kettles."""
+    before, term = terms[at - 1], terms[at]
+    classes = term.owners("value", "entity")
+    if len(classes) != 1 or term.of("class", "attribute"):
+        return None
+    after = [one for one in terms[at + 1 : at + 2] if one.start - term.end <= LONGEST_BETWEEN]
+    counted = before.text in CUES["of_number"] or any(m.name == "count" for m in before.of("aggregate"))
+    counted = counted and before.text not in CUES["how_often"]
+    alone = counted and not terms_of(after, "class", "value", "entity", "attribute")
+    if alone and term.of("entity") and not terms_of(terms, "traded"):
+        raise UnclearError(f"it is not clear what is counted of {term.text!r}")
+    asked = before.of("which") and not term.of("entity") and not classes & classes_named(terms)
+    return next(iter(classes)) if asked or alone else None
 
 
 def _by_date(terms: Sequence[Term]) -> list[Term]:
@@ -194,22 +200,11 @@ def _by_date(terms: Sequence[Term]) -> list[Term]:
 
 def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     """Return the terms with "who" as "which" and the class of people that what is named belongs to."""
-    named, people = classes_named(terms), mapping.people
+    named, people, event = classes_named(terms), mapping.people, _event_of(terms, mapping)
     own = {mapping.lookup.relations[m.name].source for t in terms for m in t.of("relation", "role")} & people
     # who the top five customers are, 老师是谁
     beside = classes_named(t for a, b in pairwise(terms) if a.of("top", "who") or b.of("who") for t in (a, b))
-    dated = classes_dated(terms)
-    owners = (named | {owner for t in terms for owner in t.owners("entity")}) - people
-    event = mapping.event_of(*owners, dated=dated) if owners and terms_of(terms, "traded", "dated") else None
-    starts = {event} if event else named | dated or {m.owner for t in terms for m in t.of("attribute")}
-    steps = {c: sum(len(mapping.path(one, c, single=True) or _FAR) for one in starts) for c in people}
-    nearest = {c for c in people if steps[c] == min(steps.values())}  # that what is named belongs to most directly
-    found = beside or own or (not event and named & people) or nearest
-    if len(found) > 1:
-        said = {t.text for t in terms_of(terms, "traded", "dated")}
-        said |= {form for forms in CUES["verbs"] for form in forms if said.intersection(forms)}
-        words = [word for who, verbs in CUES["done_by"].items() if said.intersection(verbs) for word in PEOPLE[who]]
-        found = {one for one in found if mapping.called(one, words)}
+    found = beside or own or (not event and named & people) or _nearest_people(terms, event, mapping)
     if len(found) != 1:
         raise UnclearError("it is not clear who is asked for")
     asked = terms_of(terms, "who")
@@ -218,31 +213,46 @@ def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     return sorted([*made, *unsaid]) if own or not found <= named else made
 
 
+def _event_of(terms: Sequence[Term], mapping: DatabaseMapping) -> str | None:
+    """Return the class of what happened to the things named, where a verb says that something did."""
+    owners = classes_named(terms).union(*(term.owners("entity") for term in terms)) - mapping.people
+    happened = owners and terms_of(terms, "traded", "dated")
+    return mapping.event_of(owners, dated=classes_dated(terms)) if happened else None
+
+
+def _nearest_people(terms: Sequence[Term], event: str | None, mapping: DatabaseMapping) -> set[str]:
+    """Return the people that what is named, or happened, belongs to most directly; of several those who do so."""
+    named = classes_named(terms) | classes_dated(terms)
+    starts = {event} if event else named or {owner for term in terms for owner in term.owners("attribute")}
+    people = sorted(mapping.people)
+    steps = {c: sum(len(mapping.path(one, c, single=True) or _FAR) for one in starts) for c in people}
+    found = {c for c in people if steps[c] == min(steps.values())}
+    if len(found) < 2:
+        return found
+    said = {term.text for term in terms_of(terms, "traded", "dated")}
+    said |= {form for forms in CUES["verbs"] for form in forms if said.intersection(forms)}
+    doing = [who for who, verbs in CUES["done_by"].items() if said.intersection(verbs)]
+    return {one for one in found if any(mapping.called(one, PEOPLE[who]) for who in doing)}
+
+
 def _with_things(terms: list[Term], mapping: DatabaseMapping) -> list[Term]:
     """Return the terms with the class of the things that "what" stands for: what Alice bought are products.
 
     They have names, and are nearest to what happened to them and to what is named. UnclearError for several.
     """
     made = [t._replace(meanings=(Meaning("which", t.text),)) if t.of("object") else t for t in terms]
-    alone = [j for j, (verb, t) in enumerate(pairwise(terms), 1) if t.of("which") and verb.of("traded", "dated")]
-    alone = [j for j in alone if not terms_of(terms[j + 1 : j + 2], "class")]  # 买了什么
-    places = [j for j, t in enumerate(terms) if t.of("object")] or alone
+    pairs = [t for verb, t in pairwise(terms) if t.of("which") and verb.of("traded", "dated")]
+    alone = [t for t in pairs if not terms_of(terms[terms.index(t) + 1 :][:1], "class")]  # 买了什么
+    asked = terms_of(terms, "object") or alone
     figures = terms_of(terms, "attribute", "aggregate", "superlative", "top", "each", "unit_of_time", "share", "latest")
-    if len(places) != 1 or figures or not terms_of(terms, "traded", "dated"):
+    if len(asked) != 1 or figures or not terms_of(terms, "traded", "dated"):
         return made
-    owners = {owner for term in terms for owner in term.owners("class", "entity")}
+    owners, dated = {owner for term in terms for owner in term.owners("class", "entity")}, classes_dated(terms)
     steps: dict[str, int] = {}
-    for class_id, table in mapping.classes.items():
-        named = any((table.label.zh, table.label.en)) and class_id not in mapping.people | owners
-        event = (
-            mapping.event_of(*owners, class_id, dated=classes_dated(terms))
-            if named and not mapping.happens(class_id)
-            else None
-        )
-        if event is not None:
-            steps[class_id] = len(mapping.path(event, class_id, single=True) or ())
-    nearest = [class_id for class_id, length in steps.items() if length == min(steps.values())]
+    for thing in mapping.named - mapping.people - owners:
+        if not mapping.happens(thing) and (event := mapping.event_of([*owners, thing], dated=dated)) is not None:
+            steps[thing] = len(mapping.path(event, thing, single=True) or ())
+    nearest = [thing for thing, length in steps.items() if length == min(steps.values())]
     if len(nearest) != 1:
         raise UnclearError("it is not clear what things are asked for")
-    asked = terms[places[0]]
-    return sorted([*made, asked._replace(start=asked.end, meanings=(Meaning("class", *nearest),))])
+    return sorted([*made, asked[0]._replace(start=asked[0].end, meanings=(Meaning("class", *nearest),))])

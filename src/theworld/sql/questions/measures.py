@@ -53,11 +53,14 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
     if counts and measured:
         raise UnclearError("it is not clear what is counted")
     if counts or (ranking and ranking.of_number and not measured):
-        return _counted(terms, aggregates, found, needs, ranking)
+        _check_counted(aggregates)
+        return (_counted if counts else _most)(terms, aggregates, found, needs, ranking)
     if not measured and (aggregates or ranking or not terms_of(terms, "which")):
         measured = _stood_for(terms, found.mapping)
-    said = [(word, _nearest(word, measured, terms)) for word in aggregates]
-    return [head for one in measured for head in _heads(one, [word for word, near in said if near is one], ranking)]
+    heads: list[Head] = []
+    for one in measured:
+        heads += _heads(one, [word for word in aggregates if _nearest(word, measured, terms) is one], ranking)
+    return heads
 
 
 def _nearest(word: Term, measured: Sequence[_Measured], terms: Sequence[Term]) -> _Measured | None:
@@ -94,39 +97,48 @@ def _rows_named(terms: Sequence[Term]) -> list[str]:
     return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
 
 
-def _counted(
+def _check_counted(aggregates: Sequence[Term]) -> None:
+    names = [name_of(term) for term in aggregates]
+    if names.count("count") > 1 or not {*names} <= {*_COUNTED, "count"}:
+        raise UnclearError("it is not clear what is counted")
+
+
+def _most(
     terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs, ranking: Ranking | None
+) -> list[Head]:
+    """Return what "most" counts: the class last named, else how often something happened to what is ranked."""
+    ranked = ranking.what if ranking else None
+    rows = _rows_named(terms)[-1:] or ([found.related_class] if found.related_class else [])
+    counted = rows[0] if rows else class_of(ranked) if ranked else None
+    head = happening(counted, terms, found, needs) if counted and found.happened else None
+    if head is not None:
+        return [head if rows else head._replace(distinct=None)]
+    return [Head(base, analysis=_analysis(aggregates)) for base in rows]
+
+
+def _counted(
+    terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs, _: Ranking | None
 ) -> list[Head]:
     """Return what is counted: the class first named after the count word, else last before it, else what is related.
 
-    "Most" counts the last class named, where there is one, else how often something happened to what is ranked.
+    "How often" counts what happened, whatever to.
     """
-    counts = [t for t in aggregates if name_of(t) == "count"]
-    others = {name_of(t) for t in aggregates} - {"count"}
-    if len(counts) > 1 or not others <= _COUNTED:
-        raise UnclearError("it is not clear what is counted")
-    spoken = [found.related_class] if found.related_class else []
-    if not counts:
-        rows = _rows_named(terms)[-1:] or spoken
-        counted = rows[0] if rows else class_of(ranking.what) if ranking and ranking.what else None
-        happened = happening(counted, terms, found, needs) if counted and found.happened else None
-        if happened is not None:
-            return [happened if rows else happened._replace(distinct=None)]
-        return [Head(base, analysis=_analysis(aggregates)) for base in rows]
-    common = set.intersection(*(t.owners("value") for t in found.values)) if found.values else set()
-    spoken = spoken or ([*common] if len(common) == 1 else [])  # chief physicians are doctors
-    if counts[0].text in CUES["how_often"] and not any(map(found.mapping.happens, classes_named(terms))):
-        owners = {*found.named.values()} or classes_named(terms)
-        if (event := found.mapping.event_of(*owners, dated=found.dated)) is None or others:
+    (count,) = (t for t in aggregates if name_of(t) == "count")
+    named = classes_named(terms)
+    if count.text in CUES["how_often"] and not any(map(found.mapping.happens, named)):
+        event = found.mapping.event_of({*found.named.values()} or named, dated=found.dated)
+        if event is None or len(aggregates) > 1:
             raise UnclearError("it is not clear what is counted")
         return [Head(event)]
-    at = terms.index(counts[0])
+    common = set.intersection(*(t.owners("value") for t in found.values)) if found.values else set()
+    spoken = [found.related_class] if found.related_class else [*common] if len(common) == 1 else []  # chief physicians
+    at = terms.index(count)
     near = terms_of((*terms[at:], *terms[:at][::-1]), "class")
     for base in [class_of(near[0]) or ""] if near else spoken:
         if (head := happening(base, terms, found, needs)) is not None:
             return [head]
-        if counts[0].text == "有多少" and _stood_for(near[:1], found.mapping):
-            raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
+        if count.text == "有多少" and _stood_for(near[:1], found.mapping):
+            raise UnclearError(f"it is not clear whether {count.text!r} asks for rows or for their sum")
         return [Head(base, analysis=_analysis(aggregates))]
     raise UnclearError("nothing is named that could be counted")
 
@@ -141,21 +153,21 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     named = [m.name for t in terms for m in t.of("class") if mapping.classes[m.name].time]
     if found.absent or mapping.happens(counted) or not (named or found.happened):
         return None
-    happen = {one: event for one in mapping.classes if (event := mapping.happens(one))}
-    happen = {one: event for one, event in happen.items() if event in found.dated} if found.dated else happen
+    happen = found.dated or {event for one in mapping.classes if (event := mapping.happens(one))}
     lines = [
         Head(line, quantity, "sum")
-        for line in happen
+        for line in mapping.classes
+        if mapping.happens(line) in happen
         if len(mapping.path(line, counted, single=True) or ()) == 1
         for quantity in mapping.measures[line]
         if not _QUANTITY.isdisjoint(quantity.labels.all())
     ]
     if len(lines) == 1 and not named:
         return lines[0]
-    lengths = _steps_to([frozenset({counted}), *needs], named or happen, mapping)
-    if len({happen[one] for one in lengths}) != 1 or [*lengths.values()].count(min(lengths.values())) != 1:
+    event = mapping.event_of([counted], needs, named or found.dated)
+    if event is None:
         raise UnclearError(f"it is not said which rows say when {counted} was")
-    return Head(min(lengths, key=lengths.__getitem__), distinct=counted)
+    return Head(event, distinct=counted)
 
 
 def _steps_to(needs: Needs, classes: Iterable[str], mapping: DatabaseMapping) -> dict[str, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import cast
 
-from theworld.ontology import Relation
+from theworld.ontology import Attribute, Relation
 from theworld.sql.mapping import MOST_STEPS, DatabaseMapping, Path, is_measure
 from theworld.sql.plan import Filter, Operator, UnclearError
 from theworld.sql.questions.lexicon import (
@@ -133,7 +133,7 @@ class Restrictions:
         owner = next(iter(near), next(iter(others)) if len(others) == 1 else base)
         own = [self.mapping.attribute(m.name) for m in term.of("attribute", "dated") if m.owner == owner]
         classes = [m.name for m in term.of("class") if m.name != base and not own]
-        event = self.mapping.event_of(base, dated=self.dated) if term.of("traded") and not own else None  # never sold
+        event = self.mapping.event_of([base], dated=self.dated) if term.of("traded") and not own else None  # never sold
         if len(own) + len(classes) != 1 and event is None:
             raise UnclearError(f"{term.text!r} is not about these rows")
         if event is not None or classes:
@@ -152,7 +152,7 @@ class Restrictions:
         if (
             (lines or self.happened)
             and (path is None or between)
-            and (event := self.mapping.event_of(base, class_id, dated=self.dated)) is not None
+            and (event := self.mapping.event_of([base, class_id], dated=self.dated)) is not None
         ):
             return self.mapping.over(event, base, class_id)
         if path is None:
@@ -241,33 +241,42 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
     for i, term in enumerate(terms):
         if not term.of("not", "not_after"):
             continue
-        after = terms[i + 1 :] if term.of("not") else ()
-        reach = [*after, *(() if term.of("not") and term.text.isascii() else terms[:i][::-1])]
-        able = terms_of(reach, *_CAN_BE_MISSING) or terms_of(reach, "traded")  # never bought anything
-        passed = reach[: next((place for place, t in enumerate(reach) if t in able), len(reach))]
-        if len(passed) == len(reach) or terms_of(passed, "period", "number", "compared"):
-            raise UnclearError(f"it is not clear what {term.text!r} excludes")
-        chosen = reach[len(passed)]
-        at = terms.index(chosen)
-        usual = bool(chosen.of("traded")) and not says_more(chosen, found.mapping)
-        if usual and terms_of(terms[at + 1 : at + 2], "entity"):  # did not borrow this book
-            at += 1
-            chosen = terms[at]
-        if chosen.of("dated") and terms_of(terms[at + 1 : at + 2], "entity", "value", "period"):
-            raise UnclearError(f"it is not clear whether {chosen.text!r} or {terms[at + 1].text!r} is excluded")
-        found.used.add(term)
+        at = _turned_round(terms, i, found.mapping)
+        chosen = terms[at]
         # With it those of its kind that stand in one list with it: not from Germany, France or Spain.
         kinds = [{m.name.partition("=")[0] for m in t.of("value", "entity")} for t in terms]
         listed = [bool(kinds[at] & kinds[j]) or bool(t.of("or", "joined")) for j, t in enumerate(terms)]
         first = max((j + 1 for j in range(at) if not listed[j]), default=0)
         last = next((j for j in range(at + 1, len(terms)) if not listed[j]), len(terms))
         found.negated |= {chosen, *terms_of(terms[first:last], "value", "entity")}
+        dated = chosen.of("dated") and not _usual(chosen, found.mapping)
         whole = bool(chosen.owners("value") & classes_named(terms[at:]))  # no cancelled orders
-        not_yet = (chosen.of("dated") and not usual) or (chosen.of("value", "attribute") and not whole)
+        not_yet = dated or (chosen.of("value", "attribute") and not whole)
         found.absent |= not not_yet or term.text in CUES["never"]
+        found.used.add(term)
         if not chosen.of("value", "entity"):
             found.given.append(chosen)
             found.used.add(chosen)
+
+
+def _turned_round(terms: Sequence[Term], at: int, mapping: DatabaseMapping) -> int:
+    """Return the place of what a "not" turns round; UnclearError where that could be several things."""
+    term, before = terms[at], () if terms[at].text.isascii() and terms[at].of("not") else terms[:at][::-1]
+    reach = [*(terms[at + 1 :] if term.of("not") else ()), *before]
+    able = terms_of(reach, *_CAN_BE_MISSING) or terms_of(reach, "traded")  # never bought anything
+    if not able or terms_of(reach[: reach.index(able[0])], "period", "number", "compared"):
+        raise UnclearError(f"it is not clear what {term.text!r} excludes")
+    place = terms.index(able[0])
+    following = terms[place + 1 : place + 2]
+    if _usual(able[0], mapping) and terms_of(following, "entity"):  # did not borrow this book
+        return place + 1
+    if able[0].of("dated") and terms_of(following, "entity", "value", "period"):
+        raise UnclearError(f"it is not clear whether {able[0].text!r} or {following[0].text!r} is excluded")
+    return place
+
+
+def _usual(verb: Term, mapping: DatabaseMapping) -> bool:
+    return bool(verb.of("traded")) and not says_more(verb, mapping)
 
 
 def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
@@ -282,12 +291,7 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         if place < 0 or found.compared:
             raise UnclearError(f"it is not clear what {term.text!r} is")
         kind = words[0].of("compared_after" if after else "compared")[0].name if words else "="
-        measures = [(m.owner, found.mapping.attribute(m.name)) for m in terms[place].of("attribute")]
-        measures = [(owner, attribute) for owner, attribute in measures if is_measure(attribute)]
-        measures = [one for one in measures if one[0] in classes_named(terms)] or measures
-        if len(measures) != 1:
-            raise UnclearError("it is not clear what is compared with a number")
-        ((class_id, attribute),) = measures
+        class_id, attribute = _measure_named(terms[place], classes_named(terms), found.mapping)
         quantity: Quantity = term.of("number")[0].value
         units = (attribute.unit.en, attribute.unit.zh) if attribute.unit else ("",)
         value = next((v for unit in units if (v := quantity.in_unit(unit)) is not None), None)
@@ -296,6 +300,16 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         label, column = f"{terms[place].text} {kind} {value:g}", attribute.column or ""
         found.compared.append(Filter((), class_id, column, cast("Operator", kind), (value,), label))
         found.used |= {term, terms[place], *words}
+
+
+def _measure_named(term: Term, named: set[str], mapping: DatabaseMapping) -> tuple[str, Attribute]:
+    """Return the one measure that a term is, of a class that is named where there are several, with its class."""
+    attributes = ((m.owner, mapping.attribute(m.name)) for m in term.of("attribute"))
+    measures = [one for one in attributes if is_measure(one[1])]
+    measures = [one for one in measures if one[0] in named] or measures
+    if len(measures) != 1:
+        raise UnclearError("it is not clear what is compared with a number")
+    return measures[0]
 
 
 def _relations(terms: Sequence[Term], found: Restrictions) -> None:
