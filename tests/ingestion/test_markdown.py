@@ -12,6 +12,7 @@ from theworld.ingestion.plan import divided
 from theworld.ingestion.readers import read_source
 from theworld.ingestion.readers.markdown import markdown_blocks
 from theworld.ingestion.readers.markdown_cleaning import cleaned
+from theworld.ingestion.sources import find_sources
 from theworld.settings import NoteSettings
 
 
@@ -84,3 +85,32 @@ def test_what_stands_under_the_title_is_not_joined_with_a_heading_beside_it(
     path.write_text(text, "utf-8")
     (document,) = read_source(path)
     assert [note.section for note in divided(document, NoteSettings())] == sections
+
+
+@pytest.mark.parametrize(
+    ("line", "included"),
+    [
+        ("<!--@include: ../parts/b.md-->", True),
+        ("  {{#include ../parts/b.md}}", True),
+        ('--8<-- "../parts/b.md"', True),
+        ("<!--@include: ./nowhere.md-->", False),
+        ("<!--@include: ../../outside.md-->", False),
+    ],
+)
+def test_files_inside_the_folder_are_included(tmp_path: Path, line: str, included: bool) -> None:
+    root = tmp_path / "docs"
+    for name, text in {
+        "outside.md": "Outside.\n",
+        "docs/pages/a.md": f"# A\n\nStop it.\n\n{line}\n\nThen start it.\n",
+        "docs/parts/b.md": "Pull it.\n\n<!--@include: ./c.md-->\n",
+        "docs/parts/c.md": "See the log.\n\n<!--@include: ./b.md-->\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    (document,) = read_source(root / "pages" / "a.md", root)
+    assert ("Pull it.\n\nSee the log." in document.text) is included
+    assert document.text.count("Pull it.") == included
+    assert "Outside." not in document.text
+    assert [file.id for file in find_sources([root]).files] == ["pages/a.md"] + ["parts/b.md", "parts/c.md"] * (
+        not included
+    )

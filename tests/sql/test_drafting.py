@@ -88,7 +88,9 @@ def test_drafting_again_keeps_what_was_written_and_lists_new_and_gone(drafted, u
     assert merge(drafted, drafted) == (drafted, [], [])
 
 
-@pytest.mark.parametrize(("name", "least"), [("league", 29), ("hotel", 28), ("gym", 25), ("repairs", 26), ("library", 36)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("league", 29), ("hotel", 28), ("gym", 25), ("repairs", 26), ("library", 36)]
+)
 def test_a_draft_answers_rightly_or_not_at_all(tmp_path, name, least):
     """Every answer is what hand-written SQL gives, more columns allowed; what has no SQL is declined."""
     address = made(tmp_path / f"{name}.sqlite", (DATA / f"{name}.sql").read_text("utf-8"))

@@ -26,7 +26,7 @@ from time import time_ns
 from theworld.errors import IngestionError, SettingsError, StoreLockedError
 from theworld.ingestion.readers import READERS
 from theworld.ingestion.readers.document import HEAD, is_text
-from theworld.ingestion.readers.rst_folder import included
+from theworld.ingestion.readers.folder import included
 from theworld.ingestion.readers.tables import CORPUS
 from theworld.ingestion.report import FailedSource
 from theworld.packages import import_package, install_command

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import converted, html, markdown, notebook, rst_folder, source_code, tables
+from theworld.ingestion.readers import converted, folder, html, markdown, notebook, source_code, tables
 from theworld.ingestion.readers.document import Reader, SourceDocument, is_text, needs_extra, read_plain
 from theworld.ingestion.report import FailedSource
 
@@ -37,7 +37,7 @@ _MODULES = (markdown, html, converted, notebook, tables, source_code)
 READERS: dict[str, Reader] = {
     **dict.fromkeys((".txt", ".text"), read_plain),
     **{extension: module.read for module in _MODULES for extension in module.EXTENSIONS},
-    **dict.fromkeys(rst_folder.EXTENSIONS, _read_rst),
+    **dict.fromkeys(folder.RST, _read_rst),
     **dict.fromkeys(_NEWER, _refuse),
     ".jsonl": tables.read_lines,
 }
@@ -56,7 +56,12 @@ def read_source(path: Path, root: Path | None = None, walked: int = 0) -> Iterat
             where=str(path),
             remedy=f"Supported: any text, and {', '.join(sorted(READERS.keys() - _NEWER))}.",
         )
-    yield from _read_rst(path, root, walked) if reader is _read_rst else (reader or read_plain)(path)
+    if reader is _read_rst:
+        yield from _read_rst(path, root, walked)
+    elif reader is markdown.read:
+        yield from markdown.read(path, root)
+    else:
+        yield from (reader or read_plain)(path)
 
 
 __all__ = ["READERS", "Reader", "SourceDocument", "read_source"]

@@ -32,6 +32,7 @@ from theworld.ingestion.readers.document import (
     title_from_name,
     without_surrogates,
 )
+from theworld.ingestion.readers.folder import MARKDOWN, with_included
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.stores.records import NoteKind
 from theworld.text.sentences import announces, ends_with_colon
@@ -39,7 +40,7 @@ from theworld.text.sentences import announces, ends_with_colon
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
-EXTENSIONS = (".md", ".markdown", ".mdx")
+EXTENSIONS = MARKDOWN
 
 _FRONT_MATTER = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<fields>(?:.*?\r?\n)?)(?:(?P=mark)|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL
@@ -49,8 +50,8 @@ _META_DATA = re.compile(r"\A(?:[a-z][a-z0-9_-]*:[ \t]+\S.*\r?\n)+(?=\s*#)")
 """MultiMarkdown's front matter, which MkDocs reads too: `key: value` lines before the first heading."""
 
 
-def read(path: Path) -> Iterator[SourceDocument]:
-    """Yield the file's one document; raises IngestionError for bad front matter or no text.
+def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
+    """Yield the file's one document, with what it includes of a folder; IngestionError for bad front matter or no text.
 
     The title is the front matter's, else as in `described`.
     """
@@ -58,7 +59,8 @@ def read(path: Path) -> Iterator[SourceDocument]:
     fields, start = _front_matter(text, path)
     title = " ".join(without_surrogates(str(_field(fields, "title", path, str) or "")).split())
     aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
-    body = cleaned(text[start:], mdx=path.suffix.lower() == ".mdx")
+    whole = text[start:] if root is None else with_included(text[start:], path, root)
+    body = cleaned(whole, mdx=path.suffix.lower() == ".mdx")
     document = described(text[:start] + body, path, start=start, title=title)
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
 

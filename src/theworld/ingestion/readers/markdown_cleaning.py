@@ -53,12 +53,12 @@ _HOLDS_NOTHING = re.compile(r"<(?!t[dh]\b)(?P<element>\w+)\b[^<>]*>\s*\0[\s\0]*<
 _LINE_GONE = re.compile(r"^[ \t]*(?:(?:[-*+>]|#{1,6}|\d+[.)])[ \t]*)*\0[ \t\0]*(?:\n|\Z)", re.M)
 _WRAPPER = re.compile(
     r"^(?:(?P<quote>(?P<end>(?:[ \t]*>)+)[ \t]*)|[ \t]*)"
-    r"(?::{3,}[ \t]*(?:(?:code-)?(?:tabs|group)\b[^\n]*)?(?P<kind>\w*)|@(?P<tab>tab)\b(?::\w+)?(?=[ \t]+\S))"
+    r"(?::{3,}[ \t]*(?:(?:code-)?(?:tabs|group)\b[^\n]*)?(?P<kind>\w*)|(?P<tab>@tab\b(?::\w+)?|={2,4})(?=[ \t]+\S))"
     r"[ \t]*(?P<title>[^\n]*)$",
     re.M,
 )
 """The lines around an admonition of Docusaurus, VitePress and Pandoc, `:::note Title` and `:::`; around the tabs of
-VuePress and VitePress, `::: tabs#name` and `::: code-group`, and above each of the former, `@tab Title`."""
+VuePress and VitePress, `::: tabs#name` and `::: code-group`, and above each of them, `@tab Title`, `== Title`."""
 _ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?", re.M)
 """The beginning of a quote that GitHub or Obsidian shows as an admonition."""
 _HARD_BREAK = re.compile(r"(?<=[^\s\\])[ \t]*\\(?=\r?\n(?! {4}|\t))")
@@ -93,11 +93,13 @@ _STYLING = frozenset(
 _ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"/]*)\"|'([^'/]*)')")
 _SETTING = r"(?:[#.][\w-]+|[\w-]+=(?:\"[^\"\n]*\"|[^\s{}\"]+))"
 _SETTINGS = rf"\{{(?::[^{{}}\n]*|[ \t]*(?!#[^\s{{}}]*\}}){_SETTING}(?:[ \t]+{_SETTING})*[ \t]*)\}}"
-"""A list of attributes of kramdown and MkDocs, `{:target="_blank"}` or `{ .wide }`; a mere `{#id}` is none here."""
+"""A list of attributes of kramdown and MkDocs, `{:target="_blank"}` or `{ .wide }`; a mere `{#id}` is one of headings only."""
 _SETTINGS_BEHIND = re.compile(rf"(?:(?<=[])*_:])|\A){_SETTINGS}")
 """Such a list right behind a link, emphasis, code or an icon."""
 _SETTINGS_AT_END = re.compile(
-    rf"^(?P<heading>#{{1,6}}[ \t].*?)(?:[ \t]*{_SETTINGS})+[ \t]*$|[ \t]*(?=\{{:){_SETTINGS}[ \t]*$", re.M
+    rf"^(?P<heading>#{{1,6}}[ \t].*?)(?:[ \t]*(?:{_SETTINGS}|\{{#[^\s{{}}]+\}}))+[ \t]*$|"
+    rf"[ \t]*(?=\{{:){_SETTINGS}[ \t]*$",
+    re.M,
 )
 _ICON = re.compile(
     r":(?:simple-[\w-]+|(?:material|octicons|fontawesome(?:-solid|-regular)?)"
@@ -218,7 +220,7 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     # Of an admonition's first line its title is kept, else its kind.
     text = _WRAPPER.sub(
         lambda line: (
-            f"{line['quote'] or ''}{bold(line['title'] or line['kind'])}"
+            f"{line['quote'] or ''}{bold(line['title'] or line['kind'].capitalize())}"
             if line["kind"] or line["tab"]
             else line["end"] or ""
         ),

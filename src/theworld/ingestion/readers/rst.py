@@ -28,9 +28,9 @@ from theworld.ingestion.readers.document import (
     read_text,
     require_text,
 )
+from theworld.ingestion.readers.folder import labels_below
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.rst_directives import CROSS_REFERENCE, sphinx_known
-from theworld.ingestion.readers.rst_folder import labels_below
 from theworld.ingestion.readers.tables import markdown_table
 
 _BREAK = re.compile(r"[ \t]*\n[ \t]*")

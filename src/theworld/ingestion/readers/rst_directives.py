@@ -22,7 +22,7 @@ from docutils.parsers.rst.directives.tables import CSVTable
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers.document import read_text
-from theworld.ingestion.readers.rst_folder import resolved
+from theworld.ingestion.readers.folder import resolved
 
 CROSS_REFERENCE = "cross-reference"
 """Class of an inline node that names a label: its words are the label's heading, where that is in the same text."""

@@ -1,14 +1,14 @@
-"""What the RST files of a folder say of each other: the headings that labels name, and which files they include."""
+"""What the files of a folder say of each other: the headings that labels name (RST), and which files they include."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-EXTENSIONS = (".rst", ".rest")
+RST = (".rst", ".rest")
+MARKDOWN = (".md", ".markdown", ".mdx")
 
 _LABEL = re.compile(r"^\.\. _(?P<mark>`?)(?P<name>[^`\n]+?)(?P=mark):[ \t]*$", re.M)
 _HEADING = re.compile(
@@ -16,15 +16,19 @@ _HEADING = re.compile(
 )
 """A heading below labels and other lines of markup."""
 _ROLE = re.compile(r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^`<>]*>)?`")
-_INCLUDE = re.compile(r"^[ \t]*\.\. include::[ \t]*(\S+)[ \t]*$(?!\n[ \t]+:(?:start|end)-)", re.M)
-"""The inclusion of a whole file."""
+_INCLUDE = re.compile(
+    r"^[ \t]*(?:\.\. include::[ \t]*(\S+)[ \t]*$(?!\n[ \t]+:(?:start|end)-)|<!--\s*@include:\s*([^\s{}#]+)\s*-->|"
+    r"\{\{\s*#include\s+([^\s:{}]+)\s*\}\}|--8<--[ \t]+\"([^\"\n:]+)\")[ \t]*$",
+    re.M,
+)
+"""The inclusion of a whole file: in RST, and in the Markdown of VitePress, mdBook and MkDocs."""
 
 
 @lru_cache(4)
 def labels_below(root: Path, _walked: int) -> Mapping[str, str]:
     """Return the heading that each label below a folder names; read once for all files found at the same time."""
     found: dict[str, str] = {}
-    for text in (_text_of(path) for ending in EXTENSIONS for path in sorted(root.rglob(f"*{ending}"))):
+    for text in (_text_of(path) for ending in RST for path in sorted(root.rglob(f"*{ending}"))):
         for label in _LABEL.finditer(text):
             if heading := _HEADING.match(text, label.end()):
                 found[" ".join(label["name"].lower().split())] = _ROLE.sub(r"\1", heading["words"]).replace("``", "`")
@@ -35,11 +39,12 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
     """Return those of some files that others of a folder include whole, and that are none of their own therefore."""
     real = {path.resolve(): path for path in paths}
     below: dict[Path, set[Path]] = {}
-    reading = [place for place, path in real.items() if path.suffix.lower() in EXTENSIONS]
-    while reading:  # what is included is RST, whatever its ending, and may include further files
+    reading = [place for place, path in real.items() if path.suffix.lower() in (*RST, *MARKDOWN)]
+    while reading:  # what is included may, whatever its ending, include further files
         place = reading.pop()
         if place not in below:
-            found = (resolved(place, root, name) for name in _INCLUDE.findall(_text_of(place)))
+            names = ("".join(found) for found in _INCLUDE.findall(_text_of(place)))
+            found = (resolved(place, root, name) for name in names)
             below[place] = {one for one in found if one is not None and one in real and one != place}
             reading += below[place]
     parts: set[Path] = set()
@@ -49,6 +54,22 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
         parts |= new
         pending |= new
     return {real[path] for path in parts}
+
+
+def with_included(text: str, path: Path, root: Path, within: Collection[Path] = ()) -> str:
+    """Return a Markdown text with the files below a root that it includes in the places of their names.
+
+    `within` are the files that it is included in itself: none of them again.
+    """
+    above = {*within, path.resolve()}
+
+    def inserted(match: re.Match[str]) -> str:
+        found = resolved(path, root, "".join(filter(None, match.groups())))
+        if found is None or found in above:
+            return match.group()
+        return with_included(_text_of(found), found, root, above).strip("\n")
+
+    return _INCLUDE.sub(inserted, text)
 
 
 def resolved(path: Path, root: Path, name: str) -> Path | None:
@@ -62,4 +83,7 @@ def resolved(path: Path, root: Path, name: str) -> Path | None:
 
 
 def _text_of(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", "replace") if os.access(path, os.R_OK) and path.is_file() else ""
+    try:  # what cannot be read is named where it is read as a document
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
