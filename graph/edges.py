@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 
 from theworld.answers import probability_in
 from theworld.nodes.search_with_last_question import may_go_on
+from theworld.references.detection import asks_of_chat_alone
 from theworld.references.recall import asks_what_was_said
 from theworld.routing.parts import FindParts
 from theworld.settings import AnswerSettings
@@ -24,7 +25,8 @@ def after_resolution(find_parts: FindParts) -> Choose:
     """A question about what the assistant said is answered from the conversation; parts, one by one; others routed."""
 
     def choose(state: QueryState, runtime: Runtime[Context]) -> str:
-        if asks_what_was_said(state.question, state.reference):
+        nothing_said = not state.history and asks_of_chat_alone(state.question)
+        if nothing_said or asks_what_was_said(state.question, state.reference):
             return "answer_from_history"
         return "answer_parts" if find_parts(state.query, context_at(state, runtime)) else "route_query"
 

@@ -6,16 +6,27 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
+from theworld.references.detection import asks_of_chat_alone
 from theworld.references.recall import quote_for
-from theworld.state import Answer, Citation, Context, QueryState, Update
+from theworld.state import Answer, Citation, Context, QueryState, Update, context_of
 
 CONVERSATION = "conversation"
 """Document id of citations that point into the chat history; the note id is the message's index in it."""
+_NOTHING_SAID = {
+    "en": "Nothing has been asked or said before in this conversation.",
+    "zh": "这次对话里之前还没有提过问题。",
+}
 
 
 def answer_from_history(state: QueryState, runtime: Runtime[Context]) -> Update:
-    """Set `result` to the assistant's own words, or to None where the turns referred to hold none."""
+    """Set `result` to the assistant's own words, or to None where the turns referred to hold none.
+
+    A question about the chat alone is told, as the first one of it, that nothing was said.
+    """
     quote = quote_for(state.question, state.reference, state.history)
+    if quote is None and not state.history and asks_of_chat_alone(state.question):
+        text = _NOTHING_SAID[context_of(runtime).language or state.language]
+        return {"result": Answer(text=text, reason="nothing was said before in this conversation")}
     if quote is None:
         return {"result": None}
     citation = Citation(

@@ -42,6 +42,14 @@ def test_pronoun_reference() -> None:
 
 
 def test_follow_up_reference() -> None:
+    shown = "### Backup using Docker\n\nRun this."  # that the answer has the name changes nothing
+    result = RESOLVER.resolve("and in Docker?", talk("How do I make a backup?", shown))
+    assert result.standalone_query == "and in Docker (How do I make a backup)?"
+    history = [*talk("How do I make a backup?", shown), *talk("and in Docker?", "Copy the volume.")]
+    assert (
+        RESOLVER.resolve("How do I restore it?", history).standalone_query
+        == "How do I restore it (Copy volume; Docker; backup)?"
+    )
     result = RESOLVER.resolve("and in 2019?", talk("What was the GDP of France in 2018?", "2.79 trillion."))
     assert (result.reference_type, result.source_turns) == (ReferenceType.CONTINUATION, [0])
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from langgraph.runtime import Runtime
 
 from theworld import ReferenceResolver
+from theworld.graph.edges import after_resolution
 from theworld.nodes.answer_from_history import answer_from_history
 from theworld.references.recall import asks_what_was_said, quote_for
-from theworld.state import Message, QueryState, ReferenceType, ResolvedReference
+from theworld.state import Context, Message, QueryState, ReferenceType, ResolvedReference
 
 STANCE = ResolvedReference(reference_type=ReferenceType.STANCE, source_turns=[1], confidence=0.9)
 
@@ -49,6 +51,28 @@ def test_quotes_the_message_that_says_most():
     quote = quote_for("What did you say about Redis?", reference, history)
     assert quote.text == "I recommend Redis. It is fast. It is simple."
     assert history[quote.turn].content[quote.start : quote.end] == quote.text
+
+
+def test_of_several_passages_the_one_that_holds_the_words_is_quoted():
+    renewal = "## Renewal\n\nRenew it when:\n\n- the key expired\n- you moved"
+    passages = f"a.md › FAQ [1]\n## FAQ\n\nNames may differ.\n…\n\nb.md [2]\n…\n{renewal}"
+    history = [Message("user", "Can I use my own account?"), Message("assistant", passages)]
+    reference = ResolvedReference(reference_type=ReferenceType.TEMPORAL, source_turns=[0, 1])
+    quote = quote_for("What did you say about renewal?", reference, history)
+    assert quote.text == passages[quote.start : quote.end] == renewal
+    words = "Some words about names. " * 40
+    long = [Message("user", "How?"), Message("assistant", f"{words}\n\nThe renewal takes a day.")]
+    assert quote_for("What did you say about renewal?", reference, long).text == "The renewal takes a day."
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "said"),
+    [("What was my first question?", "en", "Nothing has been"), ("我刚才问了什么？", "zh", "还没有提过问题")],
+)
+def test_in_an_empty_conversation_nothing_was_asked(question, language, said):
+    state = QueryState(question=question, language=language)
+    assert said in answer_from_history(state, Runtime(context=Context()))["result"].text
+    assert after_resolution(lambda *_: ())(state, Runtime(context=Context())) == "answer_from_history"
 
 
 def test_an_answer_of_passages_is_quoted_to_the_letter():

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
-from theworld.references.frames import FINITE, NOUN, PREPOSITION
+from theworld.references.frames import FINITE, NOUN, PREPOSITION, in_frame
 from theworld.references.history import (
     answering,
     is_heading,
@@ -93,7 +93,7 @@ class EnglishFollowUp(FollowUp):
         self.fragment = asks and len(self.query.split()) <= LONGEST_FRAGMENT  # "E501?", "Without a licence?"
         filler = (_FRAGMENT if self.fragment else self.filler).match(self.query)
         filled = self.refill(filler["value"]) if filler else None
-        return self.item() or filled or self._pronouns() or self._dependent()
+        return self.item() or filled or self._pronouns() or self._dependent(fills=filler is not None)
 
     def _find_heading(self) -> Antecedent | None:
         """Return the topic where it was stated as such: by a label, or a title and a section as first messages."""
@@ -175,9 +175,10 @@ class EnglishFollowUp(FollowUp):
             return answered
         if person:
             return named
-        # "It" can mean nothing but the one name that the last question is about, with little else.
+        # "It" can mean nothing but the one name that the last question is about, with little else, and no filler.
         own = topic_tokens(self.before.text)
-        about = (name for name in [named, *self.names[:1]] if name and name.text in self.before.text)
+        known = [] if in_frame(self.before.text)[1] else [named, *self.names[:1]]
+        about = (name for name in known if name and name.text in self.before.text)
         return next((name for name in about if len(own - topic_tokens(name.text)) < MOST_OWN_WORDS), None)
 
     def _goes_on_with(self, name: str, kind: str) -> bool:
@@ -205,7 +206,7 @@ class EnglishFollowUp(FollowUp):
         who = "who" in question[:12].lower() and not name.opening
         return Antecedent(name.text, answer.source) if alone or who else None
 
-    def _dependent(self) -> Standalone:
+    def _dependent(self, *, fills: bool) -> Standalone:
         """Find what makes a query without pronouns depend on the turns before: "that", "and", "else", nothing named."""
         if self.long:
             return Standalone()
@@ -217,7 +218,8 @@ class EnglishFollowUp(FollowUp):
         most = MOST_OWN_WORDS if _ADDS.search(self.query) and not own_one else int(few)
         bare = (not self.named and len(own) <= most) or self.fragment
         match = _CONTINUES.match(self.query)
-        if not (match or bare) or {name.text for name in self.named} & {name.text for name in self.names}:
+        known = {name.text for name in self.named} & {name.text for name in self.names}
+        if not (match or bare) or (known and not fills):  # "and in Docker?" asks nothing by itself
             return Standalone()
         filler = match is not None or self.fragment
         return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)

@@ -240,7 +240,7 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
         return _quoted(history, counted + 1)
     if wanted and not said[turn] and not stance:
         return None
-    return _quoted(history, turn)._replace(clear=not wanted or said[turn] >= CLEAR_OVERLAP)
+    return _quoted(history, turn, wanted)._replace(clear=not wanted or said[turn] >= CLEAR_OVERLAP)
 
 
 def _messages_of(role: str, history: Sequence[Message]) -> list[int]:
@@ -253,12 +253,20 @@ def _asked_last(wanted: frozenset[str], history: Sequence[Message], asked: Seque
     return turn if share or not wanted else None
 
 
-def _quoted(history: Sequence[Message], turn: int) -> Quote:
-    """Quote a message's first sentences, a list as far as LONGEST_LIST; across no line that text_of leaves out."""
+def _quoted(history: Sequence[Message], turn: int, wanted: frozenset[str] = frozenset()) -> Quote:
+    """Quote a message's first sentences, a list as far as LONGEST_LIST; across no line that text_of leaves out.
+
+    Of a longer one, and of several passages, those from the paragraph on that holds most of what is wanted.
+    """
     content, said = history[turn].content or "", text_of(history[turn])
-    sentences = split_sentences(said)
+    begins = 0
+    if len(said) > LONGEST_LIST or said.strip() not in content:
+        places = [0, *(gap.end() for gap in re.finditer(r"\n(?:[ \t]*…?[ \t]*\n)+", said))]
+        parts = {start: said[start:end] for start, end in zip(places, [*places[1:], len(said)], strict=True)}
+        begins = max(parts, key=lambda start: overlap(wanted, parts[start]))
+    sentences = [sentence for sentence in split_sentences(said) if sentence.start >= begins]
     in_lines = "\n" in said.strip()
-    quoted = [s for s in sentences if in_lines and s.end <= LONGEST_LIST] or sentences[:MOST_SENTENCES]
+    quoted = [s for s in sentences if in_lines and s.end <= begins + LONGEST_LIST] or sentences[:MOST_SENTENCES]
     pieces = (said[quoted[0].start : last.end] for last in reversed(quoted))
     piece = next((piece for piece in pieces if piece in content), content[:LONGEST_LIST])
     start = content.find(piece)

@@ -93,7 +93,7 @@ _STYLING = frozenset(
 _ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"/]*)\"|'([^'/]*)')")
 _SETTING = r"(?:[#.][\w-]+|[\w-]+=(?:\"[^\"\n]*\"|[^\s{}\"]+))"
 _SETTINGS = rf"\{{(?::[^{{}}\n]*|[ \t]*(?!#[^\s{{}}]*\}}){_SETTING}(?:[ \t]+{_SETTING})*[ \t]*)\}}"
-"""A list of attributes of kramdown and MkDocs, `{:target="_blank"}` or `{ .wide }`; a mere `{#id}` is one of headings only."""
+"""A list of attributes of kramdown and MkDocs, `{:target="_blank"}` or `{ .wide }`; `{#id}` is one of headings only."""
 _SETTINGS_BEHIND = re.compile(rf"(?:(?<=[])*_:])|\A){_SETTINGS}")
 """Such a list right behind a link, emphasis, code or an icon."""
 _SETTINGS_AT_END = re.compile(
