@@ -37,7 +37,7 @@ _GOVERNED = re.compile(
     r"|[^，。,]{1,8}(?:时|时候|[之以][前后])$"
 )
 _UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]")
-"""A question of several clauses, or one that begins with its verb: what it is about is not sure."""
+"""Several clauses, or a verb at the beginning (also of a topic: 用Docker部署): what it is about is not sure."""
 _LATIN_WORDS = re.compile(r"[A-Za-z][\w.+#-]*(?: [A-Za-z][\w.+#-]*)*", re.ASCII)
 _ONE_SIDED = (
     "(?:那么?|还)?(?:(?:和(?![平尚服谐解田睦])|跟(?![踪进单])|与(?!会)|比(?![例赛较如特萨]))[^和跟与]{2,}?(?:有|比|相|哪|一样)"
@@ -128,8 +128,9 @@ class ChineseFollowUp(FollowUp):
             return Antecedent(name, before.source if compared else said) if name else None
         about, context = in_frame(before.text)
         topic = topic_of(about)
-        goes_on = context and bare(about) == bare(self.asked)  # 管理员密码是多少, of what stands in its context
-        unsure = goes_on or not topic or _UNSURE.search(about) or topic.endswith(IN_A_PLACE) or ORDINAL.search(topic)
+        goes_on = context and bare(about) == bare(asked)  # 管理员密码是多少, of what stands in its context
+        unclear = any(map(_UNSURE.search, (about, topic)))
+        unsure = goes_on or not topic or unclear or topic.endswith(IN_A_PLACE) or ORDINAL.search(topic)
         return None if unsure else Antecedent(topic, before.source)
 
     def _dependent(self) -> Standalone:
