@@ -29,7 +29,6 @@ from markdown_it import MarkdownIt
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.judging import is_right as gives_answer
-from theworld.evaluation.metrics import first_occurrences
 from theworld.graph import Resources, build_graph, make_resources
 from theworld.graph.build import allow_state_types
 from theworld.nodes.fuse_candidates import to_candidate
@@ -346,7 +345,7 @@ def seen_of(state: Mapping[str, Any]) -> Seen:
     result, evidence = state.get("result"), state.get("evidence") or []
     route, candidates = state.get("route"), state.get("candidates") or []
     return Seen(
-        documents=tuple(first_occurrences(candidate.document_id for candidate in candidates)),
+        documents=tuple(dict.fromkeys(candidate.document_id for candidate in candidates)),
         answer=result.brief if result is not None else "",
         kind=result.kind if result is not None else "none",
         evidence=tuple((note.document_id, f"{note.title}\n{note.text}") for note in evidence),

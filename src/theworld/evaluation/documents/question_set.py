@@ -19,7 +19,6 @@ from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import read_rows
 from theworld.evaluation.documents.retrievers import WARM_UP
-from theworld.evaluation.metrics import first_occurrences
 from theworld.state import Candidate, Context, QueryInput
 from theworld.state.answers import place_of
 
@@ -163,7 +162,7 @@ def read_answer(name: str, output: Mapping[str, Any], corpus: Path, elapsed_ms: 
     candidates: list[Candidate] = output["candidates"]
     sources = [(note.document_id, PurePath(note.source)) for note in candidates]
     files = (path.relative_to(corpus).as_posix() if path.is_relative_to(corpus) else name for name, path in sources)
-    found = tuple(first_occurrences(files)), tuple(map(note_as_shown, candidates))
+    found = tuple(dict.fromkeys(files)), tuple(map(note_as_shown, candidates))
     return DocumentAnswer(name, output["answer"], output["kind"], output["confidence"], *found, elapsed_ms)
 
 
