@@ -12,17 +12,20 @@ from typing import Self
 from sqlalchemy import func, insert, literal, select, union
 from sqlalchemy.orm import aliased
 
-from theworld.errors import EngineUnavailableError
+from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import LedgerSettings
 from theworld.state import Mention as MentionRecord
 from theworld.stores.ledger import opening, reading, writing
 from theworld.stores.ledger.database import Database, findable, found_in, read_number
 from theworld.stores.ledger.graph_tables import GraphTables
-from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector, check_rows
+from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector, row_sum
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import DocumentRecord, StoredNote
 
 _SEQUENCE = select(Meta.number).where(Meta.key == "sequence")
+_NAMES = ("note_id", "document_id", "key", "surface", "name", "space", "kind")
+"""Columns by the first of which a message names a row."""
+_PAGE = 1000
 
 
 class Ledger(AbstractContextManager["Ledger"]):
@@ -198,7 +201,12 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Read everything; raises StoreError naming the first row that is not as it was written."""
         self.database.check(whole=True)
         with self._reading() as connection:
-            check_rows(connection, Base.metadata, self.where)
+            for table in (table for table in Base.metadata.sorted_tables if "checksum" in table.columns):
+                for row in connection.execution_options(yield_per=_PAGE).execute(select(table)).mappings():
+                    if row["checksum"] not in (None, row_sum(table, row)):
+                        name = next(row[key] for key in _NAMES if key in row)
+                        what = f"the ledger is damaged: {table.name} {name!r} is not as it was written."
+                        raise StoreError(what, where=self.where, remedy="Restore a backup, or ingest into a new store.")
 
     def close(self) -> None:
         """Close all connections."""
