@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import func, insert, literal, select, union
+from sqlalchemy import func, literal, select, union
 from sqlalchemy.orm import aliased
 
 from theworld.errors import EngineUnavailableError, StoreError
@@ -23,6 +22,7 @@ from theworld.stores.protocols import NoteChange
 from theworld.stores.records import DocumentRecord, StoredNote
 
 _SEQUENCE = select(Meta.number).where(Meta.key == "sequence")
+_IDENTITY = select(Meta.number).where(Meta.key == "identity")
 _NAMES = ("note_id", "document_id", "key", "surface", "name", "space", "kind")
 """Columns by the first of which a message names a row."""
 _PAGE = 1000
@@ -58,17 +58,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         return self.database.glance(_SEQUENCE) or 0
 
     def identity(self) -> str:
-        """Return 16 hex digits that no other ledger has: what is derived from it elsewhere is kept under this name.
-
-        Raises StoreError when a ledger of an older program has none yet and is open for reading only.
-        """
-        with self._reading() as connection:
-            number = read_number(connection, "identity")
-        if number is None:
-            number = secrets.randbits(62)
-            with self._writing() as connection:
-                connection.execute(insert(Meta), [{"key": "identity", "number": number}])
-        return f"{number:016x}"
+        """Return 16 hex digits that no other ledger has: what is derived from it elsewhere is kept under this name."""
+        return f"{self.database.glance(_IDENTITY):016x}"
 
     def put(self, documents: Sequence[DocumentRecord]) -> int:
         """Write documents whose content hash is new, each replaced as a whole; return how many."""
