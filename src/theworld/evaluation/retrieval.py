@@ -16,18 +16,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.metrics import PairedDifference, metric_at, paired_difference, percentiles
+from theworld.graph.build import CompiledGraph
 from theworld.ranking.fusion import Fused, Ranking, fuse_minmax
 from theworld.state import Candidate, Channel, ChannelResult, Context, Degradation, QueryInput
 from theworld.stores.ledger.evaluations import Query
-
-if TYPE_CHECKING:
-    from theworld.graph.build import CompiledGraph
 
 CHANNELS: tuple[Channel, ...] = ("sparse", "dense", "graph")
 STAGES = (*CHANNELS, "m3_baseline", "fused", "reranked")

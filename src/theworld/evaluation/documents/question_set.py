@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -19,11 +19,9 @@ from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import read_rows
 from theworld.evaluation.documents.retrievers import WARM_UP
+from theworld.graph.build import CompiledGraph
 from theworld.state import Candidate, Context, QueryInput
 from theworld.state.answers import place_of
-
-if TYPE_CHECKING:
-    from theworld.graph.build import CompiledGraph
 
 CORPUS, QUESTIONS = "corpus", "questions.jsonl"
 _LAYOUT = f"A question set holds {CORPUS}/ and {QUESTIONS}."

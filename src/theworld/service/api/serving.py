@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from functools import wraps
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -23,9 +23,7 @@ from theworld.service.api.replies import Code, Envelope, as_api_error, asked_too
 from theworld.service.api.schemas import AskRequest, Replied, SearchRequest
 from theworld.service.requests.record import FinishedRequest, outcome_of_run
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
-
-if TYPE_CHECKING:
-    from theworld.service.runtime import Service
+from theworld.service.runtime import Service
 
 log = logging.getLogger(__name__)
 EVENTS = "text/event-stream"
