@@ -25,8 +25,8 @@ from pydantic import BaseModel, Field, SecretStr
 from theworld.deadline import Deadline
 from theworld.errors import ModelError
 from theworld.models.endpoint import BrokenReplyError, Endpoint, per_attempt, read_reply
-from theworld.models.onnx_encoder import BaseEmbedder, EncoderFiles, Kind, LocalEmbedder, OnnxEncoder, encodable, unit
-from theworld.models.protocols import Embedded, Embedder, FloatArray
+from theworld.models.onnx_encoder import BaseEmbedder, EncoderFiles, Kind, LocalEmbedder, OnnxEncoder, encodable
+from theworld.models.protocols import Embedded, Embedder, FloatArray, unit
 from theworld.packages import check_weights, import_package, package_file, weights_id
 from theworld.settings import Settings
 from theworld.single_flight import Lazy

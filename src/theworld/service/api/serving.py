@@ -19,7 +19,17 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from theworld.service.api.access import Caller
-from theworld.service.api.replies import Code, Envelope, as_api_error, asked_too_soon, check_run, language_of, reply
+from theworld.service.api.replies import (
+    JSON,
+    Code,
+    Envelope,
+    as_api_error,
+    asked_too_soon,
+    check_run,
+    envelope,
+    language_of,
+    message_of,
+)
 from theworld.service.api.schemas import AskRequest, Replied, SearchRequest
 from theworld.service.requests.record import FinishedRequest, outcome_of_run
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
@@ -54,8 +64,9 @@ def enveloped(
             if isinstance(data, Response):
                 return data
             request = next(value for value in given.values() if isinstance(value, Request))
-            request_id = data.request_id if isinstance(data, Replied) else None
-            return reply(request, data, request_id=request_id, status=status)
+            message = message_of(Code.OK, language_of(request.headers.get("accept-language", "")))
+            headers = {"X-Request-Id": data.request_id} if isinstance(data, Replied) else None
+            return Response(envelope(request.state.trace_id, data, message=message), status, headers, JSON)
 
         returned = get_type_hints(work)["return"]
         model = next(kind for kind in (*get_args(returned), returned) if kind is not Response)

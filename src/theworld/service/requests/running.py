@@ -177,7 +177,7 @@ _GOALS: dict[Until, tuple[str, ...]] = {
 }
 """The nodes with whose update a goal short of the answer is reached."""
 STAGE = "rerank_candidates"
-_GIVEN = "\x1f"
+GIVEN = "\x1f"
 """Stands before a given text's position; no note id can hold this character."""
 
 
@@ -196,7 +196,7 @@ def rerank_given(resources: Resources, query: str, given: Sequence[dict[str, str
             notes = read_notes(ids, resources.store, stage=STAGE, context=context, noted=degraded, within=half)
         candidates = [
             Candidate(
-                note_id=f"{_GIVEN}{place}",
+                note_id=f"{GIVEN}{place}",
                 document_id=item["id"],
                 title=item.get("title", ""),
                 text=item["text"],
@@ -223,10 +223,3 @@ def rerank_given(resources: Resources, query: str, given: Sequence[dict[str, str
         run.state |= {"candidates": ranked, "rerank_outcome": reranking.outcome}
         run.state |= {"stages": [trace], "degradations": degraded}
     return run
-
-
-def id_of(candidate: Candidate, given: Sequence[dict[str, str]]) -> str:
-    """Return the caller's id of a ranked text, or the note's."""
-    if candidate.note_id.startswith(_GIVEN):
-        return given[int(candidate.note_id.removeprefix(_GIVEN))]["id"]
-    return candidate.note_id
