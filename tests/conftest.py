@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -33,6 +33,27 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
             "any machine", deadline=None, max_examples=examples, suppress_health_check=slow_is_fine
         )
         settings.load_profile("any machine")
+
+
+class Done(NamedTuple):
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Runs a command of `theworld` with the arguments given."""
+    from theworld.cli.app import run
+
+    def call(*arguments: object) -> Done:
+        capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        return Done(code, *capsys.readouterr())
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -21,3 +21,15 @@ def settings_over(store: Path, **service: Any) -> Settings:
 def wait_for_b(service: Any) -> None:
     """Wait until no run of strategy B is under way."""
     service._shadows.submit(lambda: None).result()
+
+
+def code(reply: Any) -> tuple[int, int]:
+    """Return the status and the code of a reply in the envelope."""
+    assert reply.headers["x-trace-id"] == reply.json()["trace_id"]
+    return reply.status_code, reply.json()["code"]
+
+
+def data_of(reply: Any) -> Any:
+    """Return what a reply without a fault holds."""
+    assert reply.status_code < 300, reply.text
+    return reply.json()["data"]

@@ -17,8 +17,7 @@ from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.graph import neo4j_queries
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.records import query_words
-from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.stores.sparse.opensearch_index import query_body
+from theworld.stores.sparse.opensearch import OpenSearchSparse, query_body
 
 TURNS = 200
 HITS = 100

@@ -117,7 +117,7 @@ def test_writers_at_work_and_gone_are_told(settings: Settings) -> None:
 
 
 def test_older_and_newer_tables_are_told(settings: Settings) -> None:
-    for version, remedy in ((2, "theworld ledger migrate"), (99, "version of TheWorld that wrote it")):
+    for version, remedy in ((5, "theworld ledger migrate"), (99, "version of TheWorld that wrote it")):
         with closing(sqlite3.connect(settings.store / FILE_NAME)) as connection:
             connection.execute("UPDATE meta SET number = ? WHERE key = 'schema_version'", (version,))
             connection.commit()

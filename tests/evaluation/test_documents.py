@@ -7,13 +7,13 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from theworld.cli.app import run
 from theworld.errors import IngestionError, TheWorldError
 from theworld.evaluation.documents.question_set import (
     DocumentAnswer,
@@ -287,16 +287,9 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def command(cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = run(["eval", "documents", *map(str, arguments)])
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return call
+    return partial(cli, "eval", "documents")
 
 
 @pytest.mark.slow
@@ -336,11 +329,11 @@ def test_several_sets_end_with_a_row_each(command: Run, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"other.jsonl", "documents_small.jsonl"}
 
 
-def test_a_store_of_other_documents_is_refused_untouched(command: Run, tmp_path: Path) -> None:
+def test_a_store_of_other_documents_is_refused_untouched(cli: Run, command: Run, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "diary.md").write_text("It rained on Monday.", "utf-8")
     store = tmp_path / "mine.store"
-    assert run(["ingest", str(tmp_path / "elsewhere"), "--store", str(store)]) == 0
+    assert cli("ingest", tmp_path / "elsewhere", "--store", store)[0] == 0
     code, _, err = command(SMALL, "--store", store)
     assert code == 5
     assert "1 of the documents in the store are not in" in err

@@ -12,7 +12,7 @@ import yaml
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.demo import corpus_dir
-from theworld.evaluation.metrics import all_at, first_occurrences, recall_at
+from theworld.evaluation.metrics import all_at, recall_at
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.ingestion import ingest
 from theworld.models.registry import load_models
@@ -76,7 +76,7 @@ def answered(resources: Resources) -> list[tuple[dict[str, Any], dict[str, Any]]
 
 
 def names_of(note_ids: list[str]) -> list[str]:
-    return first_occurrences(Path(note_id.rpartition("#")[0]).stem for note_id in note_ids)
+    return list(dict.fromkeys(Path(note_id.rpartition("#")[0]).stem for note_id in note_ids))
 
 
 @pytest.mark.slow

@@ -174,14 +174,6 @@ def test_unreadable_file(world: Ingestor, monkeypatch: pytest.MonkeyPatch) -> No
     assert report.failed[0].reason == "it cannot be read: Permission denied. Check its permissions."
 
 
-def test_stop_on_error_writes_nothing(world: Ingestor) -> None:
-    world.write("a.md", "Text.")
-    world.write("b.md", "")
-    with pytest.raises(IngestionError, match=r"b\.md: the file is empty"):
-        world(on_error="stop")
-    assert world.notes() == {}
-
-
 def test_binary_file_is_skipped_in_a_folder_and_refused_by_name(world: Ingestor) -> None:
     world.write("README", "Text.")
     path = world.folder / "a.xyz"
@@ -314,8 +306,6 @@ def test_a_document_a_model_chokes_on_is_left_out(world: Ingestor) -> None:
     assert report.documents == 2
     assert [Path(f.path).name for f in report.failed] == ["b.md"]
     assert "RuntimeError: cannot digest this" in report.failed[0].reason
-    with pytest.raises(IngestionError, match="digest"):
-        world(on_error="stop")
 
 
 class MissingEmbedder(FakeEmbedder):

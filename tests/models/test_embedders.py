@@ -12,8 +12,8 @@ import pytest
 from theworld.errors import ModelError
 from theworld.models.embedders import MiniLMEmbedder, minilm_encoder
 from theworld.models.multilingual_e5 import MultilingualE5Embedder
-from theworld.models.onnx_encoder import token_vectors, unit
-from theworld.models.protocols import Embedder
+from theworld.models.onnx_encoder import token_vectors
+from theworld.models.protocols import Embedder, unit
 
 ENGLISH = [
     "The Eiffel Tower stands in Paris and was finished in 1889.",

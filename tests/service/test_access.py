@@ -9,7 +9,7 @@ import time
 import pytest
 from fastapi.testclient import TestClient
 
-from service_cases import LOCAL, settings_over
+from service_cases import LOCAL, code, settings_over
 from theworld.service.app import create_app
 from theworld.service.runtime import open_service
 
@@ -37,11 +37,6 @@ def guarded(copy_of_demo):
 
 def bearer(token, **more):
     return {"Authorization": f"Bearer {token}", **{name.replace("_", "-"): value for name, value in more.items()}}
-
-
-def code(reply):
-    assert reply.headers["x-trace-id"] == reply.json()["trace_id"]
-    return reply.status_code, reply.json()["code"]
 
 
 def test_without_a_key_nothing_but_health_is_told(guarded):

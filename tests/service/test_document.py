@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from service_cases import CHINESE, LOCAL, TWO_HOP, settings_over
+from service_cases import CHINESE, LOCAL, TWO_HOP, data_of, settings_over
 from theworld.demo import load_questions
 from theworld.demo.credit import load_credit_ontology
 from theworld.graph import build_graph
@@ -134,11 +134,6 @@ def own(copy_of_demo):
         TestClient(create_app(service), **LOCAL) as client,
     ):
         yield service, client
-
-
-def data_of(reply):
-    assert reply.status_code < 300, reply.text
-    return reply.json()["data"]
 
 
 def ask(client, question=TWO_HOP, tenant="default", **more):

@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from scripted_server import scripted_server
-from service_cases import LOCAL, TWO_HOP, settings_over
+from service_cases import LOCAL, TWO_HOP, code, settings_over
 from theworld.graph import build_graph
 from theworld.service.api.documents import MAX_DOCUMENTS
 from theworld.service.api.replies import redacted, without_internals
@@ -112,11 +112,6 @@ def graph_without(service, *engines):
     for engine in engines:
         setattr(store, engine, Failing())
     return build_graph(replace(service.resources, store=store))
-
-
-def code(reply):
-    assert reply.headers["x-trace-id"] == reply.json()["trace_id"]
-    return reply.status_code, reply.json()["code"]
 
 
 @pytest.mark.slow

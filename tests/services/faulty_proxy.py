@@ -8,9 +8,13 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 from services.launching import free_port
+from theworld.errors import EngineUnavailableError
+
+PATIENT_S = 60.0
 
 Change = Callable[[bytes], bytes]
 """Takes a piece of a reply, returns what is passed on."""
@@ -134,6 +138,18 @@ class FaultyProxy:
     def close(self) -> None:
         """Let go of everything."""
         self.refuse()
+
+
+def until_answered(ask: Callable[[], Any]) -> Any:
+    """Ask again and again: the client has to recover by itself."""
+    deadline = time.monotonic() + PATIENT_S
+    while True:
+        try:
+            return ask()
+        except EngineUnavailableError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
 
 def _garbled(piece: bytes) -> bytes:

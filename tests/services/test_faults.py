@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from made_documents import assert_congruent, make_document
-from services.faulty_proxy import FaultyProxy
+from services.faulty_proxy import PATIENT_S, FaultyProxy, until_answered
 from services.launching import Server
 from services.server_faults import HALF_OPEN
 from theworld.errors import EngineUnavailableError, StoreError
@@ -29,7 +29,6 @@ from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance.documents import TENANT, embedded, feed, put
 
 pytestmark = [pytest.mark.slow, HALF_OPEN]
-PATIENT_S = 60.0
 NEAR = {"space": embedded(1, 0)}
 NOTES = [put(f"n{i}#0", f"river word{i}", title=f"Title {i}", names=["Shared Name"], vectors=NEAR) for i in range(5)]
 URLS = {"sparse": "opensearch_url", "dense": "qdrant_url", "graph": "neo4j_url"}
@@ -65,17 +64,6 @@ class Client:
         else:
             hits = self.store.rank(notes={"n0#0": 1.0}, entities={}, tenant=TENANT, filters={}, limit=9)
         return sorted(hit.note_id for hit in hits)
-
-    def ask_until_answered(self) -> list[str]:
-        """Ask again and again; the client has to recover by itself."""
-        deadline = time.monotonic() + PATIENT_S
-        while True:
-            try:
-                return self.ask()
-            except EngineUnavailableError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
 
 
 ALL = [f"n{i}#0" for i in range(5)]
@@ -128,7 +116,7 @@ def lie(client: Client) -> None:
 def test_a_fault_is_told_in_time_then_costs_nothing_then_is_recovered_from(
     client: Client, fault: Callable[[Client], None]
 ) -> None:
-    assert client.ask_until_answered() == ALL
+    assert until_answered(client.ask) == ALL
     if isinstance(client.store, Neo4jGraph):
         client.store._fetched.clear()
     fault(client)
@@ -147,7 +135,7 @@ def test_a_fault_is_told_in_time_then_costs_nothing_then_is_recovered_from(
     if fault is not lie:  # a server that lies does answer the probe
         assert np.median(spent) < 0.5  # a call that is made costs its time limit, 2 s
     client.proxy.heal()
-    assert client.ask_until_answered() == ALL
+    assert until_answered(client.ask) == ALL
 
 
 def test_a_write_that_breaks_off_is_repeated_and_doubles_nothing(client: Client) -> None:
@@ -170,7 +158,7 @@ def test_a_write_that_breaks_off_is_repeated_and_doubles_nothing(client: Client)
                 break
             assert time.monotonic() < deadline
         assert len(list(client.store.held())) == len(NOTES) + len(more)
-    assert client.ask_until_answered() == sorted([*ALL, *(change.note_id for change in more)])
+    assert until_answered(client.ask) == sorted([*ALL, *(change.note_id for change in more)])
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from made_documents import assert_congruent, make_document
-from services.faulty_proxy import FAULTS, FaultyProxy
+from services.faulty_proxy import FAULTS, FaultyProxy, until_answered
 from services.launching import Server
 from services.postgres_ledger import PATIENT_S, drop_schema, settings_for
 from theworld.errors import EngineUnavailableError, StoreError
@@ -55,18 +55,6 @@ def behind(postgres_url: str, ledger: str, tmp_path: Path) -> Iterator[Behind]:
     yield Behind(proxy, near, tmp_path)
     proxy.close()
     drop_schema(near)
-
-
-def until_answered(ask: Callable[[], Any]) -> Any:
-    """Ask again and again: the client has to recover by itself."""
-    deadline = time.monotonic() + PATIENT_S
-    while True:
-        try:
-            return ask()
-        except EngineUnavailableError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
 
 
 @pytest.mark.parametrize("fault", [name for name in FAULTS if name != "lie"])

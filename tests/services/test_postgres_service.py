@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service_cases import LOCAL
+from service_cases import LOCAL, data_of
 from services.postgres_ledger import PATIENT_S, drop_schema, settings_for
 from theworld.service.app import create_app
 from theworld.service.runtime import open_service
@@ -20,11 +20,6 @@ from theworld.stores.moving import move_ledger
 pytestmark = pytest.mark.slow
 QUESTION = "Who keeps the lighthouse of Velmora?"
 DOCUMENT = {"id": "velmora", "title": "Velmora", "text": "The lighthouse of Velmora is kept by Ada Quill since 1971."}
-
-
-def data_of(reply: Any) -> Any:
-    assert reply.status_code < 300, reply.text
-    return reply.json()["data"]
 
 
 def test_what_one_machine_writes_the_other_answers_from(

@@ -71,7 +71,7 @@ def test_a_damaged_page_is_reported_when_read(path: Path) -> None:
         list(store.iter_notes("default"))
 
 
-@pytest.mark.parametrize("version", [1, 99])
+@pytest.mark.parametrize("version", [1, 4, 99])
 def test_a_store_of_another_version_is_refused(path: Path, version: int) -> None:
     with sqlite3.connect(path / "ledger.sqlite") as connection:
         connection.execute(f"UPDATE meta SET number = {version} WHERE key = 'schema_version'")

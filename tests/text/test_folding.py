@@ -16,7 +16,7 @@ from theworld.stores.graph import FORMAT as GRAPH
 from theworld.stores.graph.neo4j_queries import FORMAT as NEO4J
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.sparse.embedded import FORMAT as TANTIVY
-from theworld.stores.sparse.opensearch_index import FORMAT as OPENSEARCH
+from theworld.stores.sparse.opensearch import FORMAT as OPENSEARCH
 from theworld.text import entity_key, fold, tokens
 from theworld.text.folding import fold_in_place, simplified
 from theworld.text.phrases import units

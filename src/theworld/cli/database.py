@@ -9,6 +9,7 @@ import typer
 
 from theworld.cli.options import JsonFlag, NowOption, QuestionWords
 from theworld.cli.output import console, counted, error_console, print_json, printable, show_table
+from theworld.errors import ModelError
 
 if TYPE_CHECKING:
     from theworld.sql.database import Database
@@ -64,7 +65,6 @@ def draft(
 
 def _with_proposals(drafted: MappingFile) -> MappingFile:
     """Return the draft with the configured model's proposals, and say how many there are."""
-    from theworld.errors import ModelError
     from theworld.models.chat import OpenAIChatModel
     from theworld.settings import Settings
     from theworld.sql.model_statement import with_model_labels

@@ -11,13 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from langgraph.runtime import Runtime
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError, SettingsError
 from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.judging import is_right
 from theworld.evaluation.metrics import ANSWER_MEASURES, answer_measures
+from theworld.graph import Resources
+from theworld.graph.build import CompiledGraph
+from theworld.nodes.generate_answer import generate_answer
 from theworld.state import (
     EVIDENCE_NOTES,
     Answer,
@@ -30,10 +35,6 @@ from theworld.state import (
     QueryState,
 )
 from theworld.stores.ledger.evaluations import Query
-
-if TYPE_CHECKING:
-    from theworld.graph import Resources
-    from theworld.graph.build import CompiledGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +147,6 @@ def evaluate_model_alone(
     The same prompt and checks of its answer as in the graph, as many notes, but no other channel, no reranking, no
     decision on evidence; where the checks refuse its answer there is none. SettingsError where no model is configured.
     """
-    from langgraph.runtime import Runtime
-
-    from theworld.nodes.generate_answer import generate_answer
-
     if resources.models.chat is None:
         raise SettingsError("is needed to compare answers.", where="model.name", remedy="Configure a language model.")
     context = Context(deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False, channels=[channel])

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -27,13 +27,11 @@ from theworld.evaluation.documents.question_set import (
 )
 from theworld.evaluation.documents.scoring import fold as plainly
 from theworld.evaluation.documents.scoring import score
+from theworld.graph.build import CompiledGraph
 from theworld.references import ReferenceResolver
 from theworld.state import Context, Message, QueryInput
 from theworld.text import fold
 from theworld.text.language import CJK_RANGES
-
-if TYPE_CHECKING:
-    from theworld.graph.build import CompiledGraph
 
 THREADS = "threads.jsonl"
 _LAYOUT = f"A set of conversations holds {THREADS} and, unless only rewritings are measured, {CORPUS}/."

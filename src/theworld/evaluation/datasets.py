@@ -10,21 +10,19 @@ import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from theworld import __version__
 from theworld.errors import IngestionError
+from theworld.ingestion import IngestReport
 from theworld.packages import cache_folder
 from theworld.settings import Settings
+from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger.evaluations import Query
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.records import content_hash
-
-if TYPE_CHECKING:
-    from theworld.ingestion import IngestReport
-    from theworld.stores.knowledge_store import KnowledgeStore
 
 Row = TypeVar("Row", bound=BaseModel)
 _LAYOUT = "A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv."

@@ -23,26 +23,22 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
 from markdown_it import MarkdownIt
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.judging import is_right as gives_answer
-from theworld.evaluation.metrics import first_occurrences
 from theworld.graph import Resources, build_graph, make_resources
-from theworld.graph.build import allow_state_types
+from theworld.graph.build import CompiledGraph, allow_state_types
 from theworld.nodes.fuse_candidates import to_candidate
 from theworld.packages import load_table
 from theworld.ranking.fusion import Fused
 from theworld.state import EVIDENCE_NOTES, AnswerKind, Candidate, Channel, Context, QueryInput, Update
 from theworld.stores.ledger.evaluations import Query
 from theworld.text import Language
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
-    from theworld.graph.build import CompiledGraph
 
 Culprit = Literal["not_in_corpus", "wrong_route", "reranking", "missing_recall", "entity", "answer", "unexplained"]
 CULPRITS: tuple[Culprit, ...] = get_args(Culprit)
@@ -312,8 +308,6 @@ class Counterfactuals:
 
     def _ask_given(self, question: str, documents: Sequence[str]) -> Seen:
         """Run a question as if the channels had found exactly these documents' notes, in this order."""
-        from langgraph.checkpoint.memory import InMemorySaver
-
         graph = self._graph.copy(update={"checkpointer": allow_state_types(InMemorySaver())})
         config: RunnableConfig = {"configurable": {"thread_id": "given"}}
         graph.invoke(QueryInput(question=question), config, context=self._context, output_keys=KEYS)
@@ -346,7 +340,7 @@ def seen_of(state: Mapping[str, Any]) -> Seen:
     result, evidence = state.get("result"), state.get("evidence") or []
     route, candidates = state.get("route"), state.get("candidates") or []
     return Seen(
-        documents=tuple(first_occurrences(candidate.document_id for candidate in candidates)),
+        documents=tuple(dict.fromkeys(candidate.document_id for candidate in candidates)),
         answer=result.brief if result is not None else "",
         kind=result.kind if result is not None else "none",
         evidence=tuple((note.document_id, f"{note.title}\n{note.text}") for note in evidence),

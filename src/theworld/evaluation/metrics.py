@@ -13,7 +13,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from theworld.packages import import_package
@@ -23,11 +23,6 @@ from theworld.text.language import CJK_RANGES
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _SQUAD_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _CHINESE_TOKEN = re.compile(rf"[{CJK_RANGES}]|[^\s{CJK_RANGES}]+")
-
-
-def first_occurrences(ids: Iterable[str]) -> list[str]:
-    """Return the ids in order, each where it first occurs."""
-    return list(dict.fromkeys(ids))
 
 
 def recall_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
@@ -44,7 +39,7 @@ def all_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
 def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
     """Return 1 / rank of the first gold document, ranks from 1; 0.0 when there is none in the whole list."""
     right = _gold_of(gold)
-    distinct = enumerate(first_occurrences(ranking), start=1)
+    distinct = enumerate(dict.fromkeys(ranking), start=1)
     return next((1.0 / rank for rank, document in distinct if document in right), 0.0)
 
 
@@ -70,7 +65,7 @@ def _dcg(gains: Sequence[int]) -> float:
 def _first(k: int, ranking: Sequence[str]) -> list[str]:
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}")
-    return first_occurrences(ranking)[:k]
+    return list(dict.fromkeys(ranking))[:k]
 
 
 def _gold_of(gold: Collection[str]) -> set[str]:

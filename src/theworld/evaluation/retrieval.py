@@ -16,24 +16,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import Dataset
-from theworld.evaluation.metrics import (
-    PairedDifference,
-    first_occurrences,
-    metric_at,
-    paired_difference,
-    percentiles,
-)
+from theworld.evaluation.metrics import PairedDifference, metric_at, paired_difference, percentiles
+from theworld.graph.build import CompiledGraph
 from theworld.ranking.fusion import Fused, Ranking, fuse_minmax
 from theworld.state import Candidate, Channel, ChannelResult, Context, Degradation, QueryInput
 from theworld.stores.ledger.evaluations import Query
-
-if TYPE_CHECKING:
-    from theworld.graph.build import CompiledGraph
 
 CHANNELS: tuple[Channel, ...] = ("sparse", "dense", "graph")
 STAGES = (*CHANNELS, "m3_baseline", "fused", "reranked")
@@ -139,14 +131,14 @@ def stage_rankings(channels: Mapping[str, ChannelResult], candidates: Sequence[C
     rankings: dict[str, list[str]] = {c: documents_of(note for note, _ in hits[c]) for c in CHANNELS}
     rankings["m3_baseline"] = documents_of(note.note_id for note in m3_baseline(hits["dense"], hits["sparse"]))
     fused = sorted(candidates, key=lambda candidate: candidate.fused_rank or len(candidates) + 1)
-    rankings["fused"] = first_occurrences(candidate.document_id for candidate in fused)
-    rankings["reranked"] = first_occurrences(candidate.document_id for candidate in candidates)
+    rankings["fused"] = list(dict.fromkeys(candidate.document_id for candidate in fused))
+    rankings["reranked"] = list(dict.fromkeys(candidate.document_id for candidate in candidates))
     return rankings
 
 
 def documents_of(note_ids: Iterable[str]) -> list[str]:
     """Return the documents of notes named `{document id}#{ordinal}`, each where it first occurs."""
-    return first_occurrences(note_id.rpartition("#")[0] for note_id in note_ids)
+    return list(dict.fromkeys(note_id.rpartition("#")[0] for note_id in note_ids))
 
 
 def _run(graph: CompiledGraph, query: Query, channels: list[Channel] | None) -> Mapping[str, Any]:

@@ -78,8 +78,6 @@ class FailedNote:
     """A note that a model failed on."""
 
     reason: str
-    error: Exception | None = None
-    """What the model raised, where that can be told."""
 
 
 Outcome = MadeNote | FailedNote
@@ -138,7 +136,7 @@ def model_notes(
         raise
     except Exception as error:  # a model's own failure on some text: anything may come
         if len(notes) == 1:
-            return [FailedNote(f"a model failed on it: {type(error).__name__}: {error}", error)]
+            return [FailedNote(f"a model failed on it: {type(error).__name__}: {error}")]
         one_by_one = (model_notes(models, [note], watch, advance, side_by_side=side_by_side) for note in notes)
         return [outcome for outcomes in one_by_one for outcome in outcomes]
     return [MadeNote(some, *one) for some, one in zip(mentions, made, strict=True)]

@@ -10,7 +10,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from theworld.errors import IngestionError
 from theworld.ingestion.engines import BATCH_NOTES, FailedNote, LocalEngine, Outcome
 from theworld.ingestion.names import Name, NameIndex, forget_names, join_mentions, names_of
 from theworld.ingestion.plan import Plan, PlannedDocument, divided
@@ -56,7 +55,6 @@ def ingest(
     progress: IngestProgress | None = None,
     reembed: bool = False,
     prune: bool = False,
-    on_error: Literal["continue", "stop"] = "continue",
     engine: Literal["local", "ray"] = "local",
     address: str | None = None,
 ) -> IngestReport:
@@ -67,8 +65,7 @@ def ingest(
     memory until they are written.
 
     `reembed` makes every document anew. `prune` deletes documents that came from one of the folders and are there
-    no longer. With `on_error="stop"` the first bad source raises IngestionError before anything is written, else
-    it is reported in `failed`.
+    no longer. A bad source is reported in `failed`.
 
     The engine `ray` reads and runs the models in the workers of Ray, started here or running at `address`; this
     process alone writes. The store is the same either way.
@@ -79,7 +76,7 @@ def ingest(
     """
     given = [as_path(path) for path in ([paths] if isinstance(paths, Path | str) else paths)]
     with Interruption(progress) as interruption:
-        run = _Run(store, models, settings, tenant, interruption, stop_on_error=on_error == "stop", reembed=reembed)
+        run = _Run(store, models, settings, tenant, interruption, reembed=reembed)
         with suppress(Stopped), ExitStack() as stack:
             if engine == "ray":
                 from theworld.ingestion.ray_engine import RayEngine
@@ -125,7 +122,6 @@ class _Run:
         tenant: str,
         interruption: Interruption,
         *,
-        stop_on_error: bool = False,
         reembed: bool = False,
     ) -> None:
         self._store, self._models, self._settings, self._tenant = store, models, settings, tenant
@@ -135,7 +131,7 @@ class _Run:
         self.engine: LocalEngine | RayEngine = LocalEngine(models, settings, self.watch, interruption)
         known = store.document_hashes(tenant)
 
-        self.plan = Plan(settings.notes, models, known, stop_on_error, reembed)
+        self.plan = Plan(settings.notes, models, known, reembed)
         self._sources = Sources()
         self._documents = self._notes = self._remade = self._linked = self._pruned = self._gone = 0
 
@@ -242,12 +238,10 @@ class _Run:
                     self._write([record for record in found if record is not None])
 
     def _record(self, planned: PlannedDocument, made: Sequence[Outcome], index: NameIndex) -> DocumentRecord | None:
-        """Return a document with its notes and links; None, or IngestionError if so told, where a model failed."""
+        """Return a document with its notes and links; None where a model failed."""
         notes: list[NoteRecord] = []
         for ordinal, (span, one) in enumerate(zip(planned.spans, made, strict=True)):
             if isinstance(one, FailedNote):
-                if self.plan.stop_on_error:
-                    raise IngestionError(one.reason, where=planned.source) from one.error
                 self.plan.failed.append(FailedSource(planned.source, one.reason))
                 return None
             mentions = join_mentions(span.text, one.mentions, index.find(span.text, one.mentions))

@@ -76,8 +76,6 @@ class Plan:
     """Those that make the notes: their names are part of what a document was made with."""
     known: Mapping[str, str]
     """Content hash by document id, of the documents in the store."""
-    stop_on_error: bool = False
-    """True raises IngestionError at the first source that cannot be read."""
     remake: bool = False
     """True makes every document anew."""
     changed: list[PlannedDocument] = field(default_factory=list)
@@ -93,8 +91,7 @@ class Plan:
 
     def read(self, sources: Sources, readings: Iterable[Iterable[Reading]], progress: IngestProgress) -> None:
         """Take in what was read of each source, in order."""
-        for failure in sources.failed:
-            self._fail(failure)
+        self.failed += sources.failed
         self._complete |= sources.included
         progress.start("read", sum(file.size for file in sources.files))
         left = 0
@@ -112,7 +109,7 @@ class Plan:
             failures, left = len(self.failed), file.size
             for one in found:
                 if isinstance(one, FailedSource):
-                    self._fail(one)
+                    self.failed.append(one)
                 else:
                     document, notes = one
                     self.add(document, reached(notes), document.id or file.id, str(file.path))
@@ -125,7 +122,7 @@ class Plan:
         """Take in one document with its notes."""
         if identity in self._owners:
             reason = f"the document id {identity!r} is already taken by {self._owners[identity]}"
-            self._fail(FailedSource(source, reason))
+            self.failed.append(FailedSource(source, reason))
             return
         self._owners[identity] = source
         spans = tuple(notes)
@@ -142,11 +139,6 @@ class Plan:
         self.changed.append(PlannedDocument(identity, source, document, spans, digest))
         if known is not None and not known.startswith(f"{PROCESSING}:"):
             self.remade.add(identity)
-
-    def _fail(self, failure: FailedSource) -> None:
-        if self.stop_on_error:
-            raise IngestionError(failure.reason, where=failure.path)
-        self.failed.append(failure)
 
     def gone(self, sources: Mapping[str, str], roots: Sequence[Path]) -> list[str]:
         """Return those of the stored documents' ids that came from one of the roots and are there no longer, ordered.

@@ -11,12 +11,12 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from theworld.deadline import Deadline
 from theworld.errors import ModelError
 from theworld.models.endpoint import (
     RETRIES,
     BoundedResponse,
     BrokenReplyError,
-    Clock,
     Endpoint,
     per_attempt,
     read_reply,
@@ -98,12 +98,12 @@ class OpenAIChatModel:
 
     def complete(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Completion:
         """Return one answer; ModelError when there is none within the limit over all retries."""
-        clock, began, heard = self._clock(timeout_s), time.perf_counter(), _Heard()
+        deadline, began, heard = self._deadline(timeout_s), time.perf_counter(), _Heard()
         try:
-            reply, calls = self._call(partial(self._ask, messages), clock)
+            reply, calls = self._call(partial(self._ask, messages), deadline)
             choice = reply.choices[0]
             heard = _Heard(choice.message.content or "", choice.finish_reason, _usage(reply.usage), begun=True)
-            completion = self._completion(messages, heard, calls, clock)
+            completion = self._completion(messages, heard, calls, deadline)
         except ModelError as error:
             self._note_failure(error, messages, heard, began)
             raise
@@ -112,39 +112,39 @@ class OpenAIChatModel:
 
     def stream(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Iterator[str | Completion]:
         """Yield pieces of text, then one Completion; ModelError when it breaks off (retries end with the opening)."""
-        clock, began, heard = self._clock(timeout_s), time.perf_counter(), _Heard()
+        deadline, began, heard = self._deadline(timeout_s), time.perf_counter(), _Heard()
         try:
-            events, calls = self._call(partial(self._open, messages), clock)
+            events, calls = self._call(partial(self._open, messages), deadline)
             heard.begun = True
             try:
                 for event in events:
-                    clock.left()
+                    deadline.check()
                     if piece := heard.add(event):
                         yield piece
                 if heard.finish is None:
                     raise BrokenReplyError("the stream ended before the answer was complete")
             except Exception as error:
-                raise self._endpoint.failure(error, clock, calls=calls) from error
+                raise self._endpoint.failure(error, deadline, calls=calls) from error
             finally:
                 events.close()
-            completion = self._completion(messages, heard, calls, clock)
+            completion = self._completion(messages, heard, calls, deadline)
         except ModelError as error:
             self._note_failure(error, messages, heard, began)
             raise
         self._log(completion.usage, began)
         yield completion
 
-    def _clock(self, timeout_s: float | None) -> Clock:
-        """Return the clock of one call: the caller's limit, but never more than the settings allow."""
+    def _deadline(self, timeout_s: float | None) -> Deadline:
+        """Return the end of one call: the caller's limit, but never more than the settings allow."""
         allowed = self._settings.timeout_s
-        return Clock(allowed if timeout_s is None else min(timeout_s, allowed))
+        return Deadline.after(1000 * (allowed if timeout_s is None else min(timeout_s, allowed)))
 
-    def _call(self, request: Callable[[frozenset[str], Any, Clock], T], clock: Clock) -> tuple[T, int]:
+    def _call(self, request: Callable[[frozenset[str], Any, Deadline], T], deadline: Deadline) -> tuple[T, int]:
         """Return the result of a request, without the parameters the server refuses, and the calls it took."""
         calls, refused = 0, self._refused
         while True:
             try:
-                result, attempts = self._endpoint.call(partial(request, refused), clock)
+                result, attempts = self._endpoint.call(partial(request, refused), deadline)
             except ModelError as error:
                 calls += error.calls
                 reply = error.__cause__
@@ -159,16 +159,16 @@ class OpenAIChatModel:
                 self._refused |= refused  # not before: what still fails was refused for another reason
                 return result, calls + attempts
 
-    def _ask(self, messages: Sequence[ChatMessage], refused: frozenset[str], client: Any, clock: Clock) -> _Reply:
+    def _ask(self, messages: Sequence[ChatMessage], refused: frozenset[str], client: Any, deadline: Deadline) -> _Reply:
         create = client.chat.completions.with_streaming_response.create
-        with create(**self._request(messages, refused), timeout=per_attempt(clock)) as response:
-            return read_reply(response, _Reply, clock)
+        with create(**self._request(messages, refused), timeout=per_attempt(deadline)) as response:
+            return read_reply(response, _Reply, deadline)
 
-    def _open(self, messages: Sequence[ChatMessage], refused: frozenset[str], client: Any, clock: Clock) -> Any:
+    def _open(self, messages: Sequence[ChatMessage], refused: frozenset[str], client: Any, deadline: Deadline) -> Any:
         options = {} if "stream_options" in refused else {"stream_options": {"include_usage": True}}
         request = self._request(messages, refused) | options
-        events = client.chat.completions.create(**request, stream=True, timeout=per_attempt(clock))
-        events.response = BoundedResponse(events.response, clock)
+        events = client.chat.completions.create(**request, stream=True, timeout=per_attempt(deadline))
+        events.response = BoundedResponse(events.response, deadline)
         return events
 
     def _request(self, messages: Sequence[ChatMessage], refused: frozenset[str]) -> dict[str, Any]:
@@ -182,12 +182,12 @@ class OpenAIChatModel:
             request["temperature"] = 0  # the same question is to be answered in the same way
         return request
 
-    def _completion(self, messages: Sequence[ChatMessage], heard: _Heard, calls: int, clock: Clock) -> Completion:
+    def _completion(self, messages: Sequence[ChatMessage], heard: _Heard, calls: int, deadline: Deadline) -> Completion:
         if not heard.text.strip():
             error = BrokenReplyError(
                 f"the model said nothing (finish_reason {heard.finish}; model.max_tokens too low?)"
             )
-            raise self._endpoint.failure(error, clock, calls=calls)
+            raise self._endpoint.failure(error, deadline, calls=calls)
         return Completion(heard.text, self._used(messages, heard, calls), truncated=heard.finish == "length")
 
     def _used(self, messages: Sequence[ChatMessage], heard: _Heard, calls: int) -> ModelUsage:

@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field, SecretStr
 
+from theworld.deadline import Deadline
 from theworld.errors import ModelError
-from theworld.models.endpoint import BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
-from theworld.models.onnx_encoder import BaseEmbedder, EncoderFiles, Kind, LocalEmbedder, OnnxEncoder, encodable, unit
-from theworld.models.protocols import Embedded, Embedder, FloatArray
+from theworld.models.endpoint import BrokenReplyError, Endpoint, per_attempt, read_reply
+from theworld.models.onnx_encoder import BaseEmbedder, EncoderFiles, Kind, LocalEmbedder, OnnxEncoder, encodable
+from theworld.models.protocols import Embedded, Embedder, FloatArray, unit
 from theworld.packages import check_weights, import_package, package_file, weights_id
 from theworld.settings import Settings
 from theworld.single_flight import Lazy
@@ -136,15 +137,15 @@ class OpenAIEmbedder(BaseEmbedder):
         for start in range(0, len(texts), BATCH):
             # Servers refuse an empty input.
             inputs = [encodable(text) if text.strip() else "." for text in texts[start : start + BATCH]]
-            rows, _ = self._endpoint.call(partial(self._ask, inputs), Clock(self._endpoint.timeout_s))
+            rows, _ = self._endpoint.call(partial(self._ask, inputs), Deadline.after(1000 * self._endpoint.timeout_s))
             found += (Embedded(unit(row)) for row in rows)
         return found
 
-    def _ask(self, inputs: list[str], client: Any, clock: Clock) -> FloatArray:
+    def _ask(self, inputs: list[str], client: Any, deadline: Deadline) -> FloatArray:
         create = client.embeddings.with_streaming_response.create
-        request = create(model=self._model, input=inputs, encoding_format="float", timeout=per_attempt(clock))
+        request = create(model=self._model, input=inputs, encoding_format="float", timeout=per_attempt(deadline))
         with request as response:
-            vectors = sorted(read_reply(response, _Reply, clock).data, key=lambda item: item.index)
+            vectors = sorted(read_reply(response, _Reply, deadline).data, key=lambda item: item.index)
         if [item.index for item in vectors] != list(range(len(inputs))):
             raise BrokenReplyError(f"{len(vectors)} vectors for {len(inputs)} texts, or not indexed from 0")
         if len({len(item.embedding) for item in vectors}) != 1:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretStr, ValidationError
 from tenacity import Retrying, retry_if_exception, wait_random_exponential
 
-from theworld.deadline import seconds_to_wait
+from theworld.deadline import Deadline, DeadlineExceededError, seconds_to_wait
 from theworld.errors import ModelError
 from theworld.packages import import_package
 from theworld.single_flight import Lazy
@@ -28,60 +27,37 @@ MOST_BYTES = 64 * 2**20
 _EXCERPT = 300
 
 
-class OutOfTimeError(Exception):
-    """The time limit passed while a reply was being read."""
-
-
 class BrokenReplyError(Exception):
     """The endpoint answered, but not with what its protocol says."""
 
 
-class Clock:
-    """The time left of one limit; it runs from the moment it is made."""
-
-    def __init__(self, limit_s: float) -> None:
-        self.limit_s = limit_s
-        self._end = time.monotonic() + limit_s
-
-    def left(self) -> float:
-        """Seconds left; OutOfTimeError when there are none."""
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise OutOfTimeError
-        return left
-
-    def allows(self, seconds: float) -> bool:
-        """Return whether more than that many seconds are left."""
-        return time.monotonic() + seconds < self._end
-
-
 class BoundedResponse:
-    """An HTTP response whose body ends with the clock, and at `MOST_BYTES`.
+    """An HTTP response whose body ends with the deadline, and at `MOST_BYTES`.
 
     A server that sends a byte now and then, or only comments to keep the line open, cannot stretch the limit: the
-    clock is looked at after every chunk.
+    time is looked at after every chunk.
     """
 
-    def __init__(self, response: Any, clock: Clock) -> None:
-        self._response, self._clock = response, clock
+    def __init__(self, response: Any, deadline: Deadline) -> None:
+        self._response, self._deadline = response, deadline
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._response, name)
 
     def iter_bytes(self) -> Iterator[bytes]:
-        """Yield the body; OutOfTimeError or BrokenReplyError when it is too slow or too long."""
+        """Yield the body; DeadlineExceededError or BrokenReplyError when it is too slow or too long."""
         size = 0
         for chunk in self._response.iter_bytes():
             size += len(chunk)
             if size > MOST_BYTES:
                 raise BrokenReplyError(f"the reply is longer than {MOST_BYTES // 2**20} MB")
-            self._clock.left()
+            self._deadline.check()
             yield chunk
 
 
-def read_reply(response: Any, model: type[Reply], clock: Clock) -> Reply:
+def read_reply(response: Any, model: type[Reply], deadline: Deadline) -> Reply:
     """Read a raw response within the limit and validate it."""
-    body = b"".join(BoundedResponse(response, clock).iter_bytes())
+    body = b"".join(BoundedResponse(response, deadline).iter_bytes())
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
@@ -123,23 +99,25 @@ class Endpoint:
         self._retries = retries
         self._client = Lazy(self._make_client)
 
-    def call(self, request: Callable[[Any, Clock], T], clock: Clock) -> tuple[T, int]:
-        """Return what `request(client, clock)` returns and the attempts it took; ModelError when all of them failed."""
+    def call(self, request: Callable[[Any, Deadline], T], deadline: Deadline) -> tuple[T, int]:
+        """Return what `request(client, deadline)` returns and the attempts it took; ModelError when all failed."""
         client = self._client.get()
         try:
-            clock.left()
-        except OutOfTimeError as error:
-            raise self.failure(error, clock, calls=0) from error
+            deadline.check()
+        except DeadlineExceededError as error:
+            raise self.failure(error, deadline, calls=0) from error
         retrying = Retrying(
-            stop=lambda state: state.attempt_number > self._retries or not clock.allows(state.upcoming_sleep),
+            stop=lambda state: (
+                state.attempt_number > self._retries or state.upcoming_sleep * 1000 >= deadline.remaining_ms()
+            ),
             wait=lambda state: max(_BACKOFF(state), retry_after(state.outcome.exception() if state.outcome else None)),
             retry=retry_if_exception(is_transient),
             reraise=True,
         )
         try:
-            result = retrying(request, client, clock)
+            result = retrying(request, client, deadline)
         except Exception as error:
-            raise self.failure(error, clock, calls=int(retrying.statistics.get("attempt_number", 1))) from error
+            raise self.failure(error, deadline, calls=int(retrying.statistics.get("attempt_number", 1))) from error
         return result, int(retrying.statistics.get("attempt_number", 1))
 
     def warm(self) -> None:
@@ -147,13 +125,13 @@ class Endpoint:
         with suppress(ModelError):  # a call will say what is missing
             _ = self._client.get().chat.completions
 
-    def failure(self, error: Exception, clock: Clock, *, calls: int) -> ModelError:
+    def failure(self, error: Exception, deadline: Deadline, *, calls: int) -> ModelError:
         """Return the ModelError that says what went wrong at this endpoint, after how many calls."""
         import openai
 
         what = str(error) or type(error).__name__
-        if isinstance(error, OutOfTimeError | openai.APITimeoutError) or "Timeout" in type(error).__name__:
-            what = f"no complete answer within {clock.limit_s:g} s"
+        if isinstance(error, DeadlineExceededError | openai.APITimeoutError) or "Timeout" in type(error).__name__:
+            what = f"no complete answer within {deadline.budget_ms / 1000:g} s"
         elif isinstance(error, openai.APIStatusError):
             message = error.body.get("message") if isinstance(error.body, dict) else error.body
             what = f"HTTP {error.status_code}: {' '.join(str(message or error.message).split())[:_EXCERPT]}"
@@ -213,9 +191,10 @@ class Endpoint:
         return client
 
 
-def per_attempt(clock: Clock) -> Any:
+def per_attempt(deadline: Deadline) -> Any:
     """Return the client's timeout for one attempt: what is left, and at most 5 s to connect."""
-    left = clock.left()
+    deadline.check()
+    left = deadline.remaining_ms() / 1000
     return import_package("openai", "openai").Timeout(left, connect=min(left, _CONNECT_S))
 
 

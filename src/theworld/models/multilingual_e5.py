@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.errors import ModelError
-from theworld.models.onnx_encoder import LocalEmbedder, encodable, new_session, token_vectors, unit
-from theworld.models.protocols import Embedded, FloatArray
+from theworld.models.onnx_encoder import LocalEmbedder, encodable, new_session, token_vectors
+from theworld.models.protocols import Embedded, FloatArray, unit
 from theworld.packages import check_weights, package_file, weights_id
 
 GRAPH = Path(__file__).parent / "data" / "e5_small.onnx"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from theworld.errors import ModelError
-from theworld.models.protocols import Embedded, FloatArray, TokenVectors
+from theworld.models.protocols import Embedded, FloatArray, TokenVectors, unit
 from theworld.native_memory import release_memory
 from theworld.packages import import_package, weights_id
 from theworld.single_flight import Lazy
@@ -198,12 +198,6 @@ class LocalEmbedder(BaseEmbedder):
 def encodable(text: str) -> str:
     """Return the text with lone surrogates (which UTF-8 cannot carry) replaced by `?`."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def unit(vector: FloatArray) -> FloatArray:
-    """Return the vector at length 1 as float32; a zero vector stays zero. Shape (n,)."""
-    length = float(np.linalg.norm(vector))
-    return np.asarray(vector / length if length > 0 else vector, dtype=np.float32)
 
 
 def token_vectors(ids: Any, hidden: FloatArray) -> TokenVectors:

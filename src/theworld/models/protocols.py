@@ -17,6 +17,12 @@ Int8Array = NDArray[np.int8]
 IntArray = NDArray[np.int32]
 
 
+def unit(vector: FloatArray) -> FloatArray:
+    """Return the vector at length 1 as float32; a zero vector stays zero. Shape (n,)."""
+    length = float(np.linalg.norm(vector))
+    return np.asarray(vector / length if length > 0 else vector, dtype=np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
     """The token vectors of one text, for late interaction."""

@@ -132,9 +132,7 @@ class Edge:
         async def refuse(error: ApiError) -> None:
             language = language_of(headers.get("accept-language", ""))
             refused, body = error_body(error, trace_id, language, scope["path"])
-            told = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
-            await pass_on({"type": "http.response.start", "status": refused, "headers": told})
-            await send({"type": "http.response.body", "body": body})
+            await Response(body, refused, media_type=JSON)(scope, receive, pass_on)
 
         try:
             length = headers.get("content-length", "")

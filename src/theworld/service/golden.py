@@ -13,14 +13,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from theworld.service.runtime import Service
 from theworld.stores.ledger.evaluations import Query
 from theworld.text import fold, tokens
 from theworld.text.quantities import CHINESE_NUMERAL
-
-if TYPE_CHECKING:
-    from theworld.service.runtime import Service
 
 NEAR = 0.8
 """Share of tokens two questions have in common (Jaccard) from which they count as one, if no number or name differs."""

@@ -12,7 +12,6 @@ import importlib
 import os
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
@@ -25,11 +24,9 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from theworld import __version__
 from theworld.errors import SettingsError
 from theworld.evaluation.online import Outcome, is_tool
+from theworld.service.requests.running import Run
+from theworld.service.requests.writer import WriterCounts
 from theworld.state import ModelUsage
-
-if TYPE_CHECKING:
-    from theworld.service.requests.running import Run
-    from theworld.service.requests.writer import WriterCounts
 
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 1.2, 2.5, 5.0, 10.0, 30.0)

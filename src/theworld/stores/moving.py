@@ -122,7 +122,6 @@ def move_ledger(settings: Settings, progress: Progress | None = None) -> int:
             closing(open_database(settings.store, writable=True)) as source,
             closing(open_database(settings.store, settings.ledger_server, create=True)) as target,
         ):
-            Ledger(source).identity()
             rows = copy_ledger(source, target, progress)
             remember(settings.store, Ledger(target))
             return rows

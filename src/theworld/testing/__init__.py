@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from theworld.errors import ModelError
-from theworld.models.onnx_encoder import unit
-from theworld.models.protocols import ChatMessage, Completion, Embedded, FloatArray, TokenVectors
+from theworld.models.protocols import ChatMessage, Completion, Embedded, FloatArray, TokenVectors, unit
 from theworld.state import Mention, MentionType, ModelUsage
 from theworld.text import entity_key, tokens
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -19,12 +19,9 @@ from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import read_rows
 from theworld.evaluation.documents.retrievers import WARM_UP
-from theworld.evaluation.metrics import first_occurrences
+from theworld.graph.build import CompiledGraph
 from theworld.state import Candidate, Context, QueryInput
 from theworld.state.answers import place_of
-
-if TYPE_CHECKING:
-    from theworld.graph.build import CompiledGraph
 
 CORPUS, QUESTIONS = "corpus", "questions.jsonl"
 _LAYOUT = f"A question set holds {CORPUS}/ and {QUESTIONS}."
@@ -163,7 +160,7 @@ def read_answer(name: str, output: Mapping[str, Any], corpus: Path, elapsed_ms: 
     candidates: list[Candidate] = output["candidates"]
     sources = [(note.document_id, PurePath(note.source)) for note in candidates]
     files = (path.relative_to(corpus).as_posix() if path.is_relative_to(corpus) else name for name, path in sources)
-    found = tuple(first_occurrences(files)), tuple(map(note_as_shown, candidates))
+    found = tuple(dict.fromkeys(files)), tuple(map(note_as_shown, candidates))
     return DocumentAnswer(name, output["answer"], output["kind"], output["confidence"], *found, elapsed_ms)
 
 

@@ -29,7 +29,6 @@ from theworld.errors import IngestionError, StoreError, TheWorldError
 from theworld.evaluation.documents.question_set import DocumentAnswer, QuestionSet, Watch
 from theworld.evaluation.documents.retrievers import RETRIEVERS, Split, default_splitter, run_worker, write_work
 from theworld.evaluation.documents.scoring import DocumentsReport
-from theworld.evaluation.metrics import first_occurrences
 from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.readers.document import read_text
 from theworld.models.protocols import Embedder, FloatArray
@@ -162,7 +161,7 @@ def _vectors(passages: Sequence[Passage], embedder: Embedder, watch: Watch, labe
 
 def _answer(question_id: str, ranking: Sequence[Passage], elapsed_ms: float) -> DocumentAnswer:
     texts = [passage.text for passage in ranking]
-    files = tuple(first_occurrences(passage.file for passage in ranking))
+    files = tuple(dict.fromkeys(passage.file for passage in ranking))
     shown = "\n".join(texts[:_SHOWN])
     return DocumentAnswer(question_id, shown, "extractive", None, files, tuple(texts[:_NOTES]), elapsed_ms)
 

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
 
 from theworld.errors import IngestionError
 from theworld.ingestion.notes import LONGEST_LEAD, Block, introduces
@@ -36,9 +38,6 @@ from theworld.ingestion.readers.folder import MARKDOWN, with_included
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.stores.records import NoteKind
 from theworld.text.sentences import announces, ends_with_colon
-
-if TYPE_CHECKING:
-    from markdown_it.tree import SyntaxTreeNode
 
 EXTENSIONS = MARKDOWN
 
@@ -187,12 +186,8 @@ def plain_heading(words: str) -> str:
 
 
 @cache
-def _parser() -> Callable[[str], SyntaxTreeNode]:
-    from markdown_it import MarkdownIt
-    from markdown_it.tree import SyntaxTreeNode
-
-    blocks_only = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
-    return lambda body: SyntaxTreeNode(blocks_only.parse(body))
+def _blocks_only() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
 
 
 def _outermost(text: str, start: int) -> Iterator[_Found]:
@@ -210,7 +205,7 @@ def _outermost(text: str, start: int) -> Iterator[_Found]:
     def inside(node: SyntaxTreeNode) -> list[tuple[int, int]]:
         return [span(child) for child in node.children if child.map and child.type != "inline"]
 
-    for node in _with_headings_freed(_parser()(body).children, text, lines):
+    for node in _with_headings_freed(SyntaxTreeNode(_blocks_only().parse(body)).children, text, lines):
         kind, (begin, end) = _KINDS.get(node.type, "paragraph"), span(node)
         if end <= begin or node.type == "hr":
             continue

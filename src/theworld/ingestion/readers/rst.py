@@ -29,6 +29,7 @@ from theworld.ingestion.readers.document import (
     require_text,
 )
 from theworld.ingestion.readers.folder import labels_below
+from theworld.ingestion.readers.html import markdown_of
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.rst_directives import CROSS_REFERENCE, sphinx_known
 from theworld.ingestion.readers.tables import markdown_table
@@ -252,8 +253,6 @@ def _words_of(node: nodes.Element) -> str:
     """Return the words of raw HTML; what is raw for other formats is not shown."""
     if "html" not in str(node.get("format", "")):
         return ""
-    from theworld.ingestion.readers.html import markdown_of
-
     return markdown_of(node.astext()).strip()
 
 

@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from bs4 import Tag
 
 from theworld.errors import IngestionError
 from theworld.ingestion.notes import Block
@@ -30,9 +31,6 @@ from theworld.ingestion.readers.document import (
     without_surrogates,
 )
 from theworld.ingestion.report import FailedSource
-
-if TYPE_CHECKING:
-    from bs4 import Tag
 
 EXTENSIONS = (".csv", ".tsv", ".tab")
 Cell = tuple[str, int, int]

@@ -8,16 +8,14 @@ import ipaddress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from theworld.service.api.replies import ApiError, Code
+from theworld.service.runtime import Service
 from theworld.stores.ledger.api_keys import Principal, is_key
-
-if TYPE_CHECKING:
-    from theworld.service.runtime import Service
 
 DEFAULT_TENANT = "default"
 FORGET_S = 2.0

@@ -26,7 +26,7 @@ from theworld.service.api.schemas import (
     SearchRequest,
 )
 from theworld.service.api.serving import EVENTS, RequestContext, enveloped, followed, streamed
-from theworld.service.requests.running import Run, id_of, rerank_given
+from theworld.service.requests.running import GIVEN, Run, rerank_given
 from theworld.state import Answer, Context, ModelUsage, ResolvedReference
 
 _FAILING = (Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT, Code.STORE_UNAVAILABLE)
@@ -95,7 +95,7 @@ async def reranked(current: RequestContext, body: RerankRequest, given: list[dic
     model_version = service.resources.reranker.name if outcome in {"complete", "partial"} else ""
     results = [
         RerankedText(
-            id=id_of(one, given),
+            id=one.document_id if one.note_id.startswith(GIVEN) else one.note_id,
             rank=one.rerank_rank,
             score=one.rerank_score or 0.0,
             relevance=one.final_score,

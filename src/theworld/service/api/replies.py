@@ -116,13 +116,6 @@ def envelope(
     return orjson.dumps({"code": int(code), "message": message, "data": inner, "trace_id": trace_id})
 
 
-def reply(request: Request, data: BaseModel, *, request_id: str | None = None, status: int = 200) -> Response:
-    """Return a successful reply."""
-    message = message_of(Code.OK, language_of(request.headers.get("accept-language", "")))
-    headers = {"X-Request-Id": request_id} if request_id else None
-    return Response(envelope(request.state.trace_id, data, message=message), status, headers, JSON)
-
-
 def bare_reply(body: Any, request_id: str = "") -> Response:
     """Return a successful reply without an envelope, in a client's own form."""
     return Response(orjson.dumps(body), headers={"X-Request-Id": request_id} if request_id else None, media_type=JSON)

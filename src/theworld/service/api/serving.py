@@ -12,20 +12,28 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from functools import wraps
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from theworld.service.api.access import Caller
-from theworld.service.api.replies import Code, Envelope, as_api_error, asked_too_soon, check_run, language_of, reply
+from theworld.service.api.replies import (
+    JSON,
+    Code,
+    Envelope,
+    as_api_error,
+    asked_too_soon,
+    check_run,
+    envelope,
+    language_of,
+    message_of,
+)
 from theworld.service.api.schemas import AskRequest, Replied, SearchRequest
 from theworld.service.requests.record import FinishedRequest, outcome_of_run
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
-
-if TYPE_CHECKING:
-    from theworld.service.runtime import Service
+from theworld.service.runtime import Service
 
 log = logging.getLogger(__name__)
 EVENTS = "text/event-stream"
@@ -56,8 +64,9 @@ def enveloped(
             if isinstance(data, Response):
                 return data
             request = next(value for value in given.values() if isinstance(value, Request))
-            request_id = data.request_id if isinstance(data, Replied) else None
-            return reply(request, data, request_id=request_id, status=status)
+            message = message_of(Code.OK, language_of(request.headers.get("accept-language", "")))
+            headers = {"X-Request-Id": data.request_id} if isinstance(data, Replied) else None
+            return Response(envelope(request.state.trace_id, data, message=message), status, headers, JSON)
 
         returned = get_type_hints(work)["return"]
         model = next(kind for kind in (*get_args(returned), returned) if kind is not Response)

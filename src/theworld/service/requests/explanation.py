@@ -245,8 +245,7 @@ def _ending(found: Explanation, say: Speaker) -> Iterator[str]:
         yield say("answer", found.answer)
         yield say("why", found.answer)
         for citation in found.answer["citations"]:
-            # Requests of older versions have no place on record.
-            yield say("citation", {"place": citation["title"], **citation})
+            yield say("citation", citation)
     yield say("timings", found.timings)
     yield from (say("stage", stage) for stage in found.timings["stages"])
     yield from (say("degradation", item) for item in found.degradations)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theworld import __version__
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.graph import Resources, build_graph
+from theworld.graph.build import CompiledGraph
 from theworld.service.requests.explanation import Speaker, fused_again, logged_rankings
 from theworld.service.requests.record import digest_of, replayable, settings_hash, without_times
 from theworld.service.requests.running import Run, rerank_given, run_graph
@@ -16,9 +17,6 @@ from theworld.service.requests.strategies import Strategy
 from theworld.state import Context, QueryInput
 from theworld.stores.ledger.request_log import RequestRecord
 from theworld.text import Language
-
-if TYPE_CHECKING:
-    from theworld.graph.build import CompiledGraph
 
 SHOWN = 20
 """Differences told of one stage."""

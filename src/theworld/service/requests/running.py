@@ -10,28 +10,23 @@ import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.types import Command, StreamMode
 
 from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.graph import Resources
-from theworld.graph.build import allow_state_types
+from theworld.graph.build import CompiledGraph, allow_state_types
 from theworld.nodes.receive_question import clean_question
 from theworld.ranking.contract import apply_ranking, rerank_within
 from theworld.retrieval.notes import candidate_of, read_notes
 from theworld.state import Candidate, Context, Degradation, QueryInput, QueryOutput, QueryState, StageTrace
 from theworld.stores.records import StoredNote
 from theworld.text import detect_language
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-    from langgraph.types import StreamMode
-
-    from theworld.graph.build import CompiledGraph
 
 Until = Literal["route", "evidence", "answer", "rerank"]
 """How far a request goes: to the router's decision, the final candidates, or the answer; `rerank` runs no graph."""
@@ -182,7 +177,7 @@ _GOALS: dict[Until, tuple[str, ...]] = {
 }
 """The nodes with whose update a goal short of the answer is reached."""
 STAGE = "rerank_candidates"
-_GIVEN = "\x1f"
+GIVEN = "\x1f"
 """Stands before a given text's position; no note id can hold this character."""
 
 
@@ -201,7 +196,7 @@ def rerank_given(resources: Resources, query: str, given: Sequence[dict[str, str
             notes = read_notes(ids, resources.store, stage=STAGE, context=context, noted=degraded, within=half)
         candidates = [
             Candidate(
-                note_id=f"{_GIVEN}{place}",
+                note_id=f"{GIVEN}{place}",
                 document_id=item["id"],
                 title=item.get("title", ""),
                 text=item["text"],
@@ -228,10 +223,3 @@ def rerank_given(resources: Resources, query: str, given: Sequence[dict[str, str
         run.state |= {"candidates": ranked, "rerank_outcome": reranking.outcome}
         run.state |= {"stages": [trace], "degradations": degraded}
     return run
-
-
-def id_of(candidate: Candidate, given: Sequence[dict[str, str]]) -> str:
-    """Return the caller's id of a ranked text, or the note's."""
-    if candidate.note_id.startswith(_GIVEN):
-        return given[int(candidate.note_id.removeprefix(_GIVEN))]["id"]
-    return candidate.note_id

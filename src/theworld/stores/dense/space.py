@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.models.protocols import FloatArray
+from theworld.models.protocols import FloatArray, unit
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.array_folder import (
     Arrays,
@@ -107,16 +107,9 @@ class Matrix:
         """The rows that count, ascending."""
         return np.delete(np.arange(self.rows), self.dead)
 
-    def tokens(self, row: int) -> TokenCodes | None:
-        """Return the token codes of a row, None when it has none."""
-        start, end = int(self.starts[row]), int(self.starts[row + 1])
-        if end == start:
-            return None
-        return TokenCodes(self.arrays["token.ids"][start:end], self.arrays["token.codes"][start:end])
-
-    def sign_distances(self, unit: FloatArray) -> NDArray[np.uint16]:
+    def sign_distances(self, vector: FloatArray) -> NDArray[np.uint16]:
         """Return in how many signs each row differs from a vector, (rows,)."""
-        wanted = _signs(unit[None], self.arrays["center"])
+        wanted = _signs(vector[None], self.arrays["center"])
         distances = np.zeros(self.rows, np.uint16)
         for start in range(0, self.rows, 8 * _BLOCK):  # what is counted at once stays in the processor's cache
             part = slice(start, start + 8 * _BLOCK)
@@ -242,8 +235,8 @@ class Space:
 
         The dense and the graph channel search for the same question at the same time: one thread compares for both.
         """
-        unit, terms = _unit(vector), tuple(map(tuple, wanted_terms(filters)))
-        near = self._kept.get((unit.tobytes(), terms), lambda: self._compare(unit, terms))
+        wanted, terms = unit(vector), tuple(map(tuple, wanted_terms(filters)))
+        near = self._kept.get((wanted.tobytes(), terms), lambda: self._compare(wanted, terms))
         if limit < 1:
             return DenseResult([], near.mean, near.deviation)
         found: Rows = np.arange(len(near.rows))
@@ -256,7 +249,7 @@ class Space:
         hits.sort(key=lambda hit: (-hit.score, hit.note_id))
         return DenseResult(hits[:limit], near.mean, near.deviation)
 
-    def _compare(self, unit: FloatArray, terms: Terms) -> _Compared:
+    def _compare(self, vector: FloatArray, terms: Terms) -> _Compared:
         """Compare the living rows that pass the filters, in a large matrix those with the nearest signs."""
         wanted = [hashes_of(some) for some in terms]
         passing = []
@@ -275,23 +268,23 @@ class Space:
         if not count:
             return _Compared(np.empty(0, np.int64), np.empty(0), 0.0, 0.0)
         if "signs" in base.arrays and count > COMPARED:
-            sample = self._cosines_of(np.flatnonzero(np.concatenate(passing))[:: -(-count // SAMPLE)], unit)
-            distances = base.sign_distances(unit)
+            sample = self._cosines_of(np.flatnonzero(np.concatenate(passing))[:: -(-count // SAMPLE)], vector)
+            distances = base.sign_distances(vector)
             counts = np.bincount(distances[passing[0]], minlength=1)
             passing[0] &= distances <= np.searchsorted(counts.cumsum(), COMPARED)
             rows = np.flatnonzero(np.concatenate(passing))
-            cosines = self._cosines_of(rows, unit)
+            cosines = self._cosines_of(rows, vector)
         else:
             rows = np.flatnonzero(np.concatenate(passing))
-            cosines = np.concatenate([inner_products(matrix.arrays["vectors"], unit) for matrix in self.matrices])[rows]
-            sample = cosines = cosines.astype(np.float64).round(_DIGITS)
+            every = np.concatenate([inner_products(matrix.arrays["vectors"], vector) for matrix in self.matrices])
+            sample = cosines = every[rows].astype(np.float64).round(_DIGITS)
         return _Compared(rows, cosines, float(sample.mean()), float(sample.std()))
 
-    def _cosines_of(self, rows: Rows, unit: FloatArray) -> Scores:
+    def _cosines_of(self, rows: Rows, vector: FloatArray) -> Scores:
         """Return the cosines of some rows, ascending."""
         base, parts = self.matrices[0].rows, np.split(rows, [np.searchsorted(rows, self.matrices[0].rows)])
         found = [
-            inner_products(matrix.arrays["vectors"][part - begin], unit)
+            inner_products(matrix.arrays["vectors"][part - begin], vector)
             for matrix, part, begin in zip(self.matrices, parts, (0, base), strict=False)
         ]
         return np.concatenate(found).astype(np.float64).round(_DIGITS)
@@ -306,9 +299,9 @@ class Space:
 
     def cosines(self, vector: FloatArray, note_ids: Sequence[str]) -> FloatArray:
         """Return the cosine of a vector with each note's, float32 (len(note_ids),); 0 for an unknown note."""
-        cosines, unit = np.zeros(len(note_ids), np.float32), _unit(vector)
+        cosines, wanted = np.zeros(len(note_ids), np.float32), unit(vector)
         for matrix, rows, inside in self._found(note_ids):
-            cosines[inside] = inner_products(matrix.arrays["vectors"][rows], unit).round(_DIGITS)
+            cosines[inside] = inner_products(matrix.arrays["vectors"][rows], wanted).round(_DIGITS)
         return cosines
 
     def tokens(self, note_ids: Sequence[str]) -> list[TokenCodes | None]:
@@ -316,7 +309,10 @@ class Space:
         tokens: list[TokenCodes | None] = [None] * len(note_ids)
         for matrix, rows, inside in self._found(note_ids):
             for place, row in zip(inside.tolist(), rows.tolist(), strict=True):
-                tokens[place] = matrix.tokens(row)
+                start, end = matrix.starts[row : row + 2].tolist()
+                if end > start:
+                    codes = matrix.arrays["token.codes"][start:end]
+                    tokens[place] = TokenCodes(matrix.arrays["token.ids"][start:end], codes)
         return tokens
 
 
@@ -339,8 +335,3 @@ def updated(space: Space | None, name: str, changes: Mapping[str, NoteChange]) -
         return {BASE: merged([*base, *rest]) if base or rest else None, TAIL: None}
     tail = {"dead": base[0].dead, "written": np.array([written], np.int64)}
     return {TAIL: {**(merged(rest) if rest else {}), **tail}}
-
-
-def _unit(vector: FloatArray) -> FloatArray:
-    norm = float(np.linalg.norm(vector))
-    return (vector / norm if norm > 0 else vector).astype(np.float32)

@@ -206,11 +206,8 @@ class Bipartite(EntityGraph):
         self.titled, self.mentioned = columns.titled, columns.mentioned
         self.titles, self.mentions = columns.titles, columns.mentions
         self.label = lambda entity: columns.texts[columns.label[entity]]
+        self.named_by = lambda entity: len(self.titles.array(entity)) + len(self.mentions.array(entity))
         self.face = lambda note: NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
-
-    def named_by(self, entity: int) -> int:
-        """Return the number of notes that name an entity, as their title or in their text."""
-        return len(self.titles.array(entity)) + len(self.mentions.array(entity))
 
     def known(self, note_ids: Sequence[str]) -> list[int]:
         """Return the numbers of the notes that exist."""

@@ -49,6 +49,8 @@ class EntityGraph:
     face: Callable[[int], NoteFace]
     label: Callable[[int], str]
     """Tells the name of an entity."""
+    named_by: Callable[[int], int]
+    """Tells how many notes name an entity, as their title or in their text."""
     titled: ByNumber[list[int]]
     """For each note the entities that are its document's title or alias."""
     mentioned: ByNumber[list[int]]
@@ -57,10 +59,6 @@ class EntityGraph:
     """For each entity the notes it is the title of."""
     mentions: ByNumber[list[int]]
     """For each entity the other notes that mention it."""
-
-    def named_by(self, entity: int) -> int:
-        """Return the number of notes that name an entity, as their title or in their text."""
-        raise NotImplementedError
 
     def rarity(self, entity: int) -> float:
         """Return the weight of a link between notes that mention an entity; 0 for a hub or what joins nothing."""

@@ -78,10 +78,11 @@ class Neighbourhood(EntityGraph):
         ].__getitem__
         self.keys = sorted(by_key)
         self.entity_of = {key: i for i, key in enumerate(self.keys)}
-        self._rows = [by_key[key] for key in self.keys]
-        self.label = [_label(row) for row in self._rows].__getitem__
-        self.titles = [[self.note_of[one.note_id] for one in row.titling] for row in self._rows]
-        self.mentions = [[self.note_of[one.note_id] for one in row.mentioning] for row in self._rows]
+        ordered = [by_key[key] for key in self.keys]
+        self.label = [_label(row) for row in ordered].__getitem__
+        self.named_by = [row.titles + row.mentions for row in ordered].__getitem__  # known or not
+        self.titles = [[self.note_of[one.note_id] for one in row.titling] for row in ordered]
+        self.mentions = [[self.note_of[one.note_id] for one in row.mentioning] for row in ordered]
         self.titled = self._named(rows, self.titles, titled=True)
         self.mentioned = self._named(rows, self.mentions, titled=False)
 
@@ -95,10 +96,6 @@ class Neighbourhood(EntityGraph):
             some = row.titled if titled else row.mentioned
             found[self.note_of[note_id]].update(self.entity_of[key] for key in some if key in self.entity_of)
         return [sorted(some) for some in found]
-
-    def named_by(self, entity: int) -> int:
-        """Return the number of notes that name an entity, known or not."""
-        return self._rows[entity].titles + self._rows[entity].mentions
 
 
 def _label(row: EntityRow) -> str:
@@ -148,11 +145,8 @@ class BoundedWalk:
         """Number of nodes met."""
         return len(self._followed)
 
-    def unknown(self, notes: Iterable[str], entities: Iterable[str]) -> tuple[list[str], list[str]]:
-        """Return which notes and entities have not been followed."""
-        return self._unfollowed(0, notes), self._unfollowed(1, entities)
-
-    def _unfollowed(self, kind: int, names: Iterable[str]) -> list[str]:
+    def unfollowed(self, kind: int, names: Iterable[str]) -> list[str]:
+        """Return which notes (kind 0) or entities (1) have not been followed."""
         numbers, gone = self._numbers[kind], self._gone[kind]
         return [name for name in names if name not in gone and not (name in numbers and self._followed[numbers[name]])]
 
@@ -230,7 +224,7 @@ class BoundedWalk:
         """Return the notes to be fetched next, most visited first; ties in the order they were met."""
         waiting = np.flatnonzero(~np.array(self._followed[: len(ranks)], bool) & (ranks > _PROBABILITY))
         best = waiting[np.argsort(-ranks[waiting], kind="stable")][:AT_ONCE]
-        return self._unfollowed(0, (self._note_names[number] for number in best.tolist() if number in self._note_names))
+        return self.unfollowed(0, (self._note_names[number] for number in best.tolist() if number in self._note_names))
 
     def notes(self, ranks: Floats) -> dict[str, float]:
         """Return the probability of each note that the walk visits."""

@@ -136,7 +136,7 @@ def walk_from(
     The latter are only heard of: the server has not said that they are there.
     """
     walk = moment.known.walk
-    _step(moment, *walk.unknown(notes, entities), further=True)
+    _step(moment, walk.unfollowed(0, notes), walk.unfollowed(1, entities), further=True)
     ranks = walk.rank(notes, entities)
     for _ in range(_ROUNDS):
         following = walk.to_follow(ranks)
@@ -145,7 +145,7 @@ def walk_from(
         _step(moment, following, ())
         ranks = walk.rank(notes, entities)
     found = walk.notes(ranks)
-    return found, set(walk.unknown(found, ())[0])
+    return found, set(walk.unfollowed(0, found))
 
 
 def _step(moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further: bool = False) -> None:

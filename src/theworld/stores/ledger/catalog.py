@@ -16,10 +16,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, Field
-from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, union
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, or_, select, union
 
 from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.ledger import models
@@ -27,9 +27,6 @@ from theworld.stores.ledger.database import Database, batches, findable, found_i
 from theworld.stores.ledger.reading import NOTES, stored
 from theworld.stores.records import Filters, StoredNote, filter_terms, passes, wanted_terms
 from theworld.text import entity_key
-
-if TYPE_CHECKING:
-    from sqlalchemy import Row
 
 _PAGE = 500
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import func, insert, literal, select, union
+from sqlalchemy import func, literal, select, union
 from sqlalchemy.orm import aliased
 
-from theworld.errors import EngineUnavailableError
+from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import LedgerSettings
 from theworld.state import Mention as MentionRecord
 from theworld.stores.ledger import opening, reading, writing
 from theworld.stores.ledger.database import Database, findable, found_in, read_number
 from theworld.stores.ledger.graph_tables import GraphTables
-from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector, check_rows
+from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector, row_sum
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import DocumentRecord, StoredNote
 
 _SEQUENCE = select(Meta.number).where(Meta.key == "sequence")
+_IDENTITY = select(Meta.number).where(Meta.key == "identity")
+_NAMES = ("note_id", "document_id", "key", "surface", "name", "space", "kind")
+"""Columns by the first of which a message names a row."""
+_PAGE = 1000
 
 
 class Ledger(AbstractContextManager["Ledger"]):
@@ -55,17 +58,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         return self.database.glance(_SEQUENCE) or 0
 
     def identity(self) -> str:
-        """Return 16 hex digits that no other ledger has: what is derived from it elsewhere is kept under this name.
-
-        Raises StoreError when a ledger of an older program has none yet and is open for reading only.
-        """
-        with self._reading() as connection:
-            number = read_number(connection, "identity")
-        if number is None:
-            number = secrets.randbits(62)
-            with self._writing() as connection:
-                connection.execute(insert(Meta), [{"key": "identity", "number": number}])
-        return f"{number:016x}"
+        """Return 16 hex digits that no other ledger has: what is derived from it elsewhere is kept under this name."""
+        return f"{self.database.glance(_IDENTITY):016x}"
 
     def put(self, documents: Sequence[DocumentRecord]) -> int:
         """Write documents whose content hash is new, each replaced as a whole; return how many."""
@@ -198,7 +192,12 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Read everything; raises StoreError naming the first row that is not as it was written."""
         self.database.check(whole=True)
         with self._reading() as connection:
-            check_rows(connection, Base.metadata, self.where)
+            for table in (table for table in Base.metadata.sorted_tables if "checksum" in table.columns):
+                for row in connection.execution_options(yield_per=_PAGE).execute(select(table)).mappings():
+                    if row["checksum"] not in (None, row_sum(table, row)):
+                        name = next(row[key] for key in _NAMES if key in row)
+                        what = f"the ledger is damaged: {table.name} {name!r} is not as it was written."
+                        raise StoreError(what, where=self.where, remedy="Restore a backup, or ingest into a new store.")
 
     def close(self) -> None:
         """Close all connections."""

@@ -16,26 +16,18 @@ from zlib import crc32
 from sqlalchemy import (
     JSON,
     BigInteger,
-    Connection,
     Float,
     ForeignKey,
     FromClause,
     Index,
     Integer,
-    MetaData,
     RowMapping,
     Text,
     UniqueConstraint,
-    select,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from theworld.errors import StoreError
-
 _OWN = {"id", "checksum"}
-_NAMES = ("note_id", "document_id", "key", "surface", "name", "space", "kind")
-"""Columns by the first of which a message names a row."""
-_PAGE = 1000
 
 
 class Checked:
@@ -68,17 +60,6 @@ def _summed(table: FromClause) -> list[tuple[str, bytes, bool]]:
     """Return the columns that a sum is of, with what stands for each in it, and whether they hold floats."""
     columns = [column for column in table.columns if column.name not in _OWN]
     return [(column.name, column.name.encode(), isinstance(column.type, Float)) for column in columns]
-
-
-def check_rows(connection: Connection, metadata: MetaData, where: str) -> None:
-    """Read all rows that have a sum; raises StoreError naming the first that is no longer as it was written."""
-    for table in (table for table in metadata.sorted_tables if "checksum" in table.columns):
-        rows = connection.execution_options(yield_per=_PAGE).execute(select(table))
-        for row in rows.mappings():
-            if row["checksum"] not in (None, row_sum(table, row)):
-                name = next(row[key] for key in _NAMES if key in row)
-                what = f"the ledger is damaged: {table.name} {name!r} is not as it was written."
-                raise StoreError(what, where=where, remedy="Restore a backup, or ingest into a new store.")
 
 
 SCHEMA_VERSION = 7

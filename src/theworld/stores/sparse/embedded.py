@@ -115,8 +115,8 @@ class TantivySparse:
         self.outdated = "" if found == FORMAT else f"the sparse index has format {found}, this program {FORMAT}."
         if not isinstance(state, dict) or self.outdated:
             return False
-        folder, sums = self._folder / str(state["index"]), state.get("files", {})
-        _check_described(folder, state.get("described", {}))
+        folder, sums = self._folder / str(state["index"]), state["files"]
+        _check_described(folder, state["described"])
         if self._place is None or self._index is None or folder.name != self._name:
             self._let_go_of_place()
             check_sums(folder, _of_segments(folder, sums), whole=False)
@@ -134,8 +134,7 @@ class TantivySparse:
         folder = self._folder / self._name
         self._sums = _sums_in(folder, self._sums)
         state = {"format": FORMAT, "applied": sequence, "index": self._name, "files": self._sums}
-        state["described"] = _described(folder)
-        write_atomically(self._state, state)
+        write_atomically(self._state, {**state, "described": _described(folder)})
         self.applied = sequence
 
     def _remove_unused(self) -> None:
@@ -194,7 +193,7 @@ class TantivySparse:
         state = read_json(self._state)
         if state is None:
             raise ValueError(f"{self._state.name} has changed")
-        _check_described(folder, state.get("described", {}))
+        _check_described(folder, state["described"])
         check_sums(folder, _of_segments(folder, self._sums), whole=True)
 
     def clear(self) -> None:
@@ -318,11 +317,10 @@ def _described(folder: Path) -> dict[str, Any]:
 
 def _check_described(folder: Path, known: Mapping[str, Any]) -> None:
     """Raise ValueError where tantivy's description has changed; segments may have come and gone by merging."""
-    if known:
-        found = _described(folder)
-        same = all(known["sizes"].get(segment, size) == size for segment, size in found["sizes"].items())
-        if not same or any(found[part] != known[part] for part in ("schema", "settings")):
-            raise ValueError("the content of meta.json has changed")
+    found = _described(folder)
+    same = all(known["sizes"].get(segment, size) == size for segment, size in found["sizes"].items())
+    if not same or any(found[part] != known[part] for part in ("schema", "settings")):
+        raise ValueError("the content of meta.json has changed")
 
 
 def _of_segments(folder: Path, sums: Sums) -> Sums:

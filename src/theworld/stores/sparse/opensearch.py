@@ -1,7 +1,8 @@
-"""The sparse projection on an OpenSearch server."""
+"""The sparse projection on an OpenSearch server: how notes lie in an index, are asked for, and the client's errors."""
 
 from __future__ import annotations
 
+import logging
 import math
 import secrets
 from collections import Counter
@@ -10,24 +11,47 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from opensearchpy.exceptions import ConflictError, NotFoundError
+from opensearchpy import OpenSearch
+from opensearchpy.exceptions import (
+    AuthenticationException,
+    AuthorizationException,
+    ConflictError,
+    ConnectionError,
+    ConnectionTimeout,
+    NotFoundError,
+    OpenSearchException,
+    TransportError,
+)
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
-from theworld.stores.engine_access import CircuitBreaker, RemoteProjection, identifier
-from theworld.stores.protocols import Hit, NoteChange, best_hits
-from theworld.stores.records import Filters, query_words
-from theworld.stores.sparse.opensearch_index import (
-    FORMAT,
-    MOST_CLAUSES,
-    STATE,
-    actions,
-    clear_errors,
-    connect,
-    index_body,
-    query_body,
+from theworld.stores.engine_access import (
+    NOT_UNDERSTOOD,
+    CircuitBreaker,
+    RemoteProjection,
+    identifier,
+    index_term,
+    misunderstood,
+    sendable_terms,
+    shortened,
+    tls_context,
 )
+from theworld.stores.protocols import Hit, NoteChange, best_hits
+from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words
 
+# The client warns of every failure; ours are raised and named, and an application that wants both sets up logging.
+logging.getLogger("opensearch").addHandler(logging.NullHandler())
+
+FORMAT = 4
+"""Raised whenever the mapping, the filter terms or the tokens change, so that old indexes are built anew."""
+STATE = "state"
+"""Id of the one document that is no note: how far the index has come."""
+MOST_CLAUSES = 1000
+"""Distinct words of one query; the server refuses more than 1,024 clauses."""
+
+_K1, _B = 1.2, 0.75
+_NOTHING: dict[str, Any] = {"match_none": {}}
+_BUSY = frozenset({429, 500, 502, 503, 504})
 _CHUNK = 500
 """Changes in one bulk request."""
 _PAGE = 10_000
@@ -72,8 +96,7 @@ class OpenSearchSparse(RemoteProjection):
             found = self._client.get(index=self._alias, id=STATE, params=_IF_THERE)
             if found.get("status") == _MISSING or found.get("found") is False:
                 return 0
-            state = found["_source"]
-            return int(state["applied"]) if state["format"] == FORMAT else 0
+            return int(found["_source"]["applied"])
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
@@ -136,10 +159,9 @@ class OpenSearchSparse(RemoteProjection):
         with self._asking():
             if self._client.indices.refresh(index=index, params=self._patient)["_shards"]["failed"]:
                 raise ValueError("not every shard made the changes visible")
-            body = {"applied": upto, "format": FORMAT}
             options = {"version": upto, "version_type": "external_gte", **self._patient}
             try:
-                written = self._client.index(index=f"{index}-w", id=STATE, body=body, params=options)
+                written = self._client.index(index=f"{index}-w", id=STATE, body={"applied": upto}, params=options)
             except ConflictError as error:
                 raise StoreError(
                     "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
@@ -247,3 +269,108 @@ def _hits(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         raise ValueError(f"only a part of the shards answered: {answer['_shards']}")
     found: list[Mapping[str, Any]] = answer["hits"]["hits"]
     return found
+
+
+def connect(settings: SparseSettings) -> OpenSearch:
+    """Return a client with its pool of connections; nothing is sent yet. Retries are left to the caller."""
+    assert settings.url is not None
+    secure: dict[str, Any] = {}
+    if settings.url.startswith("https://"):
+        unchecked = {"verify_certs": False, "ssl_show_warn": False}
+        secure = {"ssl_context": tls_context(settings)} if settings.verify else unchecked
+        secure["use_ssl"] = True
+    return OpenSearch(
+        hosts=[settings.url],
+        http_auth=settings.credentials(),
+        timeout=settings.timeout_s,
+        pool_maxsize=settings.connections,
+        max_retries=0,
+        **secure,
+    )
+
+
+@contextmanager
+def clear_errors(where: str) -> Iterator[None]:
+    """Turn what the client raises into EngineUnavailableError, or StoreError where the server refused a request."""
+    try:
+        yield
+    except ConnectionTimeout as error:
+        raise EngineUnavailableError("OpenSearch did not answer in time.", where=where) from error
+    except ConnectionError as error:
+        raise EngineUnavailableError(f"OpenSearch cannot be reached: {shortened(error.error)}.", where=where) from error
+    except (AuthenticationException, AuthorizationException) as error:
+        remedy = "Check sparse.username and sparse.password, and the user's rights (docs/engines.md)."
+        raise StoreError(f"OpenSearch refuses the user: {_reason(error)}.", where=where, remedy=remedy) from error
+    except TransportError as error:
+        if error.status_code in _BUSY:
+            what = f"OpenSearch is not able to answer: {_reason(error)}."
+            raise EngineUnavailableError(what, where=where) from error
+        raise StoreError(f"OpenSearch refused: {_reason(error)}.", where=where) from error
+    except (OpenSearchException, *NOT_UNDERSTOOD, RecursionError, StopIteration) as error:
+        raise misunderstood("OpenSearch", error, where) from error
+
+
+def _reason(error: TransportError) -> str:
+    """Return status and reason as the server tells them."""
+    told = error.info.get("error") if isinstance(error.info, dict) else None
+    if isinstance(told, dict):
+        causes = told.get("root_cause") or [told]
+        told = causes[0].get("reason") or told.get("reason")
+    return f"{error.status_code} {shortened(told or error.error)}"
+
+
+def index_body(settings: SparseSettings) -> dict[str, Any]:
+    """Return settings and mapping of a new index: our own tokens, split at spaces, scored by BM25."""
+    return {
+        "settings": {
+            "number_of_shards": settings.shards,
+            "number_of_replicas": settings.replicas,
+            "refresh_interval": "-1",
+            "similarity": {"own": {"type": "BM25", "k1": _K1, "b": _B}},
+            "analysis": {"analyzer": {"own": {"type": "custom", "tokenizer": "whitespace"}}},
+        },
+        "mappings": {
+            "dynamic": "strict",
+            # Notes can be had from the ledger; only the state is kept to be read back.
+            "_source": {"includes": ["applied"]},
+            "properties": {
+                "note": {"type": "keyword", "index": False},
+                "tenant": {"type": "keyword"},
+                "terms": {"type": "keyword", "doc_values": False},
+                "body": {"type": "text", "analyzer": "own", "similarity": "own", "index_options": "freqs"},
+                "applied": {"type": "long", "index": False, "doc_values": False},
+            },
+        },
+    }
+
+
+def actions(change: NoteChange) -> list[dict[str, Any]]:
+    """Return the lines of a bulk request for one change.
+
+    The sequence number is the document's version: a request that the server finishes late, after a newer one, is
+    refused by it.
+    """
+    version = {"version": change.sequence, "version_type": "external_gte"}
+    meta = {"_id": identifier(change.tenant, change.note_id), **version}
+    if change.note is None:
+        return [{"delete": meta}]
+    note = {
+        "note": change.note_id,
+        "tenant": index_term(change.tenant),
+        "terms": sorted(index_term(term) for term in filter_terms(change.metadata, change.document_id)),
+        "body": " ".join(indexed_words(change.title, change.note)),
+    }
+    return [{"index": meta}, note]
+
+
+def query_body(words: Mapping[str, int], tenant: str, filters: Filters) -> dict[str, Any]:
+    """Return the query for notes of a tenant that pass the filters, scored by the BM25 of any of the words.
+
+    OpenSearch 2 multiplies by k1 + 1, as the embedded twin does; version 3 leaves this constant out.
+    """
+    wanted = [[index_term(term) for term in some] for some in sendable_terms(filters)]
+    if not words or not is_text(tenant) or not all(wanted):
+        return _NOTHING
+    should = [{"term": {"body": {"value": word, "boost": float(times)}}} for word, times in words.items()]
+    required = [{"term": {"tenant": index_term(tenant)}}, *({"terms": {"terms": some}} for some in wanted)]
+    return {"bool": {"should": should, "minimum_should_match": 1, "filter": required}}

@@ -1,4 +1,4 @@
--- Schema version 3, as the program that wrote it made it.
+-- Schema version 5, as the programs that wrote it made it, with two notes.
 
 CREATE TABLE meta (
     "key" TEXT NOT NULL,
@@ -316,4 +316,16 @@ CREATE TABLE eval_result (
     FOREIGN KEY(job) REFERENCES eval_job (id) ON DELETE CASCADE
 );
 
-INSERT INTO meta VALUES ('schema_version', 3), ('sequence', 0), ('identity', 42);
+INSERT INTO meta VALUES ('schema_version', 5), ('sequence', 2), ('identity', 42);
+
+INSERT INTO document VALUES (1, 't', 'a', 'Leave', 'a.md', '1', '[]', '{}', 'Ask your manager.');
+INSERT INTO document VALUES (2, 't', 'b', '请假', 'b.md', '1', '[]', '{}', '请问经理。');
+INSERT INTO note VALUES (1, 1, 't', 'a#0', 0, 0, 17, 'en', 'Ask your manager.');
+INSERT INTO note VALUES (2, 2, 't', 'b#0', 0, 0, 5, 'zh', '请问经理。');
+INSERT INTO entity VALUES (1, 't', 'leave', 'Leave', 'other', NULL), (2, 't', '请假', '请假', 'other', NULL);
+INSERT INTO alias VALUES (1, 1, 'Leave'), (2, 2, '请假');
+INSERT INTO change VALUES (1, 't', 'a#0', 'a', false), (2, 't', 'b#0', 'b', false);
+ALTER TABLE note ADD COLUMN section JSON DEFAULT '[]' NOT NULL;
+ALTER TABLE note ADD COLUMN kind TEXT DEFAULT 'paragraph' NOT NULL;
+ALTER TABLE note ADD COLUMN lead TEXT DEFAULT '' NOT NULL;
+UPDATE note SET section = '["Leave"]', kind = 'list' WHERE id = 1;
