@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, with_unsaid
 from theworld.sql.questions.grouping import by_class, find_grouping, group_of, timed
-from theworld.sql.questions.lexicon import CUES, Term, class_of, classes_named, terms_of
+from theworld.sql.questions.lexicon import CUES, Meaning, Term, class_of, classes_named, terms_of
 from theworld.sql.questions.measures import Head, find_heads, happening, name_of, part_and_whole
 from theworld.sql.questions.narrowing import Restrictions, find_restrictions, says_more
 from theworld.state.tables import TableShape
@@ -23,7 +24,7 @@ from theworld.text.dates import CalendarUnit
 from theworld.text.language import Language
 
 MOST_SHOWN = 4
-"""Attributes shown of the latest rows where none is named."""
+"""Attributes shown of the latest rows, and of rows without a name, where none is named."""
 _SHAPES: dict[str, TableShape] = {"volatility": "volatility", "change": "change", "change_over_year": "change"}
 
 
@@ -232,14 +233,14 @@ def _plan_list(terms: Sequence[Term], found: Restrictions) -> Plan:
     """Return the plan of a question for instances or for plain attributes of them."""
     if terms_of(terms, "aggregate", "superlative", "top", "each", "unit_of_time"):
         raise UnclearError("it is not clear what is measured")
-    named = [t.of("attribute") for t in terms_of(terms, "attribute")]
-    # of several classes that have the attribute, what is named
-    attributes = [next((m for m in one if m.owner in found.named.values()), one[0]) for one in named]
+    attributes = _attributes_named(terms, found)
     base = _listed(terms, found, list(dict.fromkeys(m.owner for m in attributes)))
     shown = tuple(found.mapping.attribute(m.name) for m in attributes)
     event = None if shown else happening(base, terms, found, found.needs(terms))
     if event and found.compares:
         raise UnclearError("it is not clear whether all that are named are meant, or any")
+    if not (shown or event or base in found.mapping.named):  # a mere number says nothing of a loan
+        shown = _described_by(base, found.mapping)
     head = event or Head(base)  # who bought a kettle in March: the customers of these orders, each once
     plan = Plan(head.base, "list", "count", filters=found.filters(head.base), shown=shown)
     plan = replace(plan, group=by_class(base, head.base, found) if event else None)
@@ -247,9 +248,23 @@ def _plan_list(terms: Sequence[Term], found: Restrictions) -> Plan:
     if not plan.filters and plan.period is None:
         raise UnclearError("nothing narrows the rows down")
     key = found.mapping.classes[base].key
-    if not shown and any(not item.path and item.column == key for item in plan.filters):
+    if not attributes and any(not item.path and item.column == key for item in plan.filters):
         raise UnclearError("it is not clear what is asked of what is named")
     return plan
+
+
+def _attributes_named(terms: Sequence[Term], found: Restrictions) -> list[Meaning]:
+    """Return the attributes that terms name: of several classes that have one, what is named."""
+    known = found.named.values()
+    named = [t.of("attribute") for t in terms_of(terms, "attribute")]
+    return [next((one for one in choices if one.owner in known), choices[0]) for choices in named]
+
+
+def _described_by(class_id: str, mapping: DatabaseMapping, but: str | None = None) -> tuple[Attribute, ...]:
+    """Return the first attributes of rows, but for a column and for those that name them."""
+    table = mapping.classes[class_id]
+    told = {but, table.key, table.label.zh, table.label.en, table.given}
+    return tuple(one for one in mapping.attributes[class_id].values() if one.column not in told)[:MOST_SHOWN]
 
 
 def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> str:
@@ -276,10 +291,8 @@ def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
     if group is not None and len(group.path) != 1:
         raise UnclearError(f"{base} does not belong to one {owner}")
     asked = [mapping.attribute(m.name) for t in terms for m in t.of("attribute") if m.owner == base]
-    table = mapping.classes[base]
-    told = {time, *(() if group else (table.label.zh or table.key, table.label.en, table.given))}
-    shown = dict.fromkeys(a for a in asked or mapping.attributes[base].values() if a.column not in told)
-    plan = Plan(base, "latest", "count", filters=found.filters(base), group=group, shown=tuple(shown)[:MOST_SHOWN])
+    shown = [one for one in asked if one.column != time] or _described_by(base, mapping, but=time)
+    plan = Plan(base, "latest", "count", filters=found.filters(base), group=group, shown=tuple(dict.fromkeys(shown)))
     return replace(timed(plan, Head(base), terms, None, found), time_column=time)
 
 
