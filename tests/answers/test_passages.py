@@ -434,3 +434,24 @@ def test_a_page_without_headings_grows_by_what_has_none_either() -> None:
     document = Document(((), "An introducer is a device."), ((), "It tells others of devices."), (PAY, "Paid monthly."))
     (passage,) = shown("introducer", document.candidates(0), document)
     assert passage.text == "An introducer is a device.\n\nIt tells others of devices."
+
+
+def test_a_table_of_several_notes_says_that_it_goes_on() -> None:
+    head = "| Name | Order |\n| --- | --- |"
+    rows = [f"| Maker {i} draws what the file shows, slowly | {i} |" for i in range(1, 4)]
+    document = Document((LEAVE, f"{head}\n{rows[0]}"), (LEAVE, rows[1], head), (LEAVE, rows[2], head), gap="\n")
+    (first,) = shown("maker 1", document.candidates(0), document, limit=200)
+    assert first.text == f"{head}\n{rows[0]}\n{rows[1]}"
+    assert first.goes_on
+    (whole,) = shown("maker 1", document.candidates(0), document)
+    assert whole.text.endswith(rows[2])
+    assert not whole.goes_on
+
+
+def test_no_passage_begins_or_ends_within_a_row() -> None:
+    long = "| Maker | " + "It draws what the file shows. " * 9 + "| 6 |"
+    document = Document((LEAVE, f"{long}\n\nMore on makers below."), (PAY, f"Makers are many.\n\n{long}"))
+    (below,) = shown("more on makers", document.candidates(0), document, limit=120)
+    assert below.text == "…\nMore on makers below."
+    (above,) = shown("makers are many", document.candidates(1), document, limit=150)
+    assert above.text == "Makers are many."

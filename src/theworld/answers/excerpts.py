@@ -99,8 +99,10 @@ def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: Sequence
             first -= 1
         else:
             break
-    while last > best and leads[last]:
+    while last > best and (leads[last] or _within_row(note.text, units[last][1])):
         last -= 1
+    while first < best and _within_row(note.text, units[first][0]):
+        first += 1
     start, end = units[first][0], units[last][1]
     cut = end - start > room
     return start, last_break(note.text, start + room // 2, start + room) if cut else end, cut
@@ -122,6 +124,13 @@ def _opening(note: Note, start: int) -> str:
         return fence
     above = list(takewhile(is_row, reversed(note.text[:start].splitlines()))) if is_row(note.text[start:]) else []
     return "\n".join(above[:-3:-1]) if len(above) > 1 and _RULE.fullmatch(above[-2]) else ""
+
+
+def _within_row(text: str, place: int) -> bool:
+    """Return whether a place is neither the beginning nor the end of a table's row."""
+    begins = text.rfind("\n", 0, place) + 1
+    row = text[begins : text.find("\n", place) if "\n" in text[place:] else len(text)]
+    return is_row(row) and bool(text[begins:place].strip()) and bool(row[place - begins :].strip())
 
 
 def is_row(line: str) -> bool:

@@ -136,7 +136,18 @@ def compose_passages(
             runs[-1] = _Run((*runs[-1].pieces, piece), runs[-1].text + gap + piece.text)
     runs = [run for run in runs if any(order[piece.key] < len(taken) for piece in run.pieces)]
     runs.sort(key=lambda run: min(order[piece.key] for piece in run.pieces))
-    return tuple(_passage(number, run, coverage.words) for number, run in enumerate(runs, 1))
+    passages = [_passage(number, run, coverage.words) for number, run in enumerate(runs, 1)]
+    spent = sum(len(one.text) + len(one.place) + FRAME + len(GOES_ON) * one.goes_on for one in passages)
+    if spent + len(GOES_ON) <= limit and _divided(runs[0], around(*taken[0].key)):
+        passages[0] = passages[0].model_copy(update={"goes_on": True})
+    return tuple(passages)
+
+
+def _divided(run: _Run, near: Mapping[int, StoredNote]) -> bool:
+    """Return whether a run ends within a list or table that goes on in the note after it."""
+    last, after = run.pieces[-1], near.get(run.pieces[-1].note.ordinal + 1)
+    led = after is not None and after.lead and (after.lead == last.lead or after.lead in run.text)
+    return bool(led) and last.whole
 
 
 def relevant(ranked: Sequence[Candidate]) -> list[Candidate]:
