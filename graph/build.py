@@ -40,7 +40,7 @@ from theworld.nodes.retrieve_graph import retrieve_graph
 from theworld.nodes.retrieve_ontology import retrieve_ontology
 from theworld.nodes.retrieve_sparse import retrieve_sparse
 from theworld.nodes.route_query import route_query
-from theworld.nodes.search_with_last_question import Search, search_with_last_question
+from theworld.nodes.search_again import Search, search_again
 from theworld.routing.parts import parts_finder
 from theworld.state import Context, QueryInput, QueryOutput, QueryState, Update
 from theworld.wikidata import EntriesByName
@@ -132,7 +132,7 @@ def _add_answering(graph: Graph, resources: Resources) -> None:
         rows: dict[str, Any] = {"database": resources.database, "model": resources.models.chat}
         _add(graph, query_database, deadline_ms=retrieval.deadline_ms, **rows)
     _add_search(graph, resources)
-    _add(graph, search_with_last_question, search=_searcher(resources))
+    _add(graph, search_again, search=_searcher(resources))
     _add(graph, restore_fused_order, optional=False, notes=store, settings=settings)
     lookup: dict[str, Any] = {"knowledge": resources.knowledge, "timeout_s": settings.wikidata.timeout_s}
     _add(graph, find_entity_candidates, **lookup)
@@ -186,10 +186,10 @@ def _connect_answering(graph: Graph, resources: Resources) -> None:
     graph.add_conditional_edges(
         "rerank_candidates",
         edges.after_reranking(resources.settings.answers),
-        ["search_with_last_question", "find_entity_candidates", "restore_fused_order", "report_no_evidence"],
+        ["search_again", "find_entity_candidates", "restore_fused_order", "report_no_evidence"],
     )
     graph.add_conditional_edges(
-        "search_with_last_question",
+        "search_again",
         edges.with_evidence(resources.settings.answers),
         ["find_entity_candidates", "report_no_evidence"],
     )

@@ -8,7 +8,7 @@ from typing import get_args
 from langgraph.runtime import Runtime
 
 from theworld.answers import probability_in
-from theworld.nodes.search_with_last_question import may_go_on
+from theworld.nodes.search_again import other_wording
 from theworld.references.detection import asks_of_chat_alone
 from theworld.references.recall import asks_what_was_said
 from theworld.routing.parts import FindParts
@@ -68,13 +68,13 @@ def after_fusion(state: QueryState) -> str:
 
 
 def after_reranking(settings: AnswerSettings) -> Choose:
-    """A reranker that failed leaves the fused order; an unsure question of few words may go on from the one before."""
+    """A reranker that failed leaves the fused order; what is not sure is searched again in another wording."""
 
     def choose(state: QueryState, runtime: Runtime[Context]) -> str:
         if state.rerank_outcome not in {"complete", "partial"} or not state.candidates:
             return "restore_fused_order"
-        if may_go_on(state, context_of(runtime)):
-            return "search_with_last_question"
+        if other_wording(state, context_of(runtime)) is not None:
+            return "search_again"
         return with_evidence(settings)(state, runtime)
 
     return choose

@@ -89,7 +89,7 @@ def test_too_little_evidence_reaches_no_judge_or_model(covered, least, node):
 @pytest.mark.parametrize(
     ("in_context", "words", "notes", "node"),
     [
-        ("Who do I email (parental leave)?", 0.1, 300, "search_with_last_question"),
+        ("Who do I email (parental leave)?", 0.1, 300, "search_again"),
         ("Who do I email (parental leave)?", 30.0, 300, "find_entity_candidates"),  # sure without it
         ("Who do I email (parental leave)?", 0.1, 10, "report_no_evidence"),  # of few notes none stands out
         (None, 0.1, 300, "report_no_evidence"),

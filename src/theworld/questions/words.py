@@ -11,12 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from difflib import get_close_matches
 
 from theworld.text import fold, tokens
 from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.tokens import token_set
 
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
+_LATIN = re.compile(r"[a-z]{4,}")
+_UNNAMED = re.compile(r"(?<![\w./-])[a-z]{5,}(?![\w/'’]|[.-]\w)")
+"""Words that may be misspelt: no names, nor parts of what is written as code is."""
+ALIKE = 0.83
+"""Least likeness, as difflib counts it, of a word and its right spelling: one letter of six other, lost or doubled."""
 AGAIN = 0.1
 """What a word counts that an earlier passage has said: the next one should add what it leaves open."""
 MARKED_SHARE = 0.5
@@ -27,6 +33,25 @@ average: pairs of characters across two Chinese words are found nowhere, and wou
 def idf(found: int, texts: int) -> float:
     """Return how rare a word is that so many of so many texts have: log of 1 + the odds against it, above 0."""
     return math.log1p((texts - found + 0.5) / (found + 0.5))
+
+
+def respelt(question: str, texts: Sequence[str]) -> str | None:
+    """Return a question with its Latin words that no text has as the texts spell the word most like each of them.
+
+    Only long words in lower case, which are no names, with the same first letter. None where nothing is to be changed.
+    """
+    said = Counter(word for text in texts for word in _LATIN.findall(text.lower()))
+    known = frozenset(token for word in said for token in tokens(word))
+
+    def spelt(match: re.Match[str]) -> str:
+        word = match[0]
+        if known.intersection(tokens(word)) or not tokens(word):
+            return word
+        alike = [one for one in said if one[0] == word[0] and abs(len(one) - len(word)) <= 1]
+        return next(iter(get_close_matches(word, sorted(alike, key=lambda one: (-said[one], one)), 1, ALIKE)), word)
+
+    changed = _UNNAMED.sub(spelt, question)
+    return changed if changed != question else None
 
 
 class QuestionWords:

@@ -168,7 +168,7 @@ class _Follower:
 _GOALS: dict[Until, tuple[str, ...]] = {
     "route": ("route_query",),
     "evidence": (
-        "search_with_last_question",
+        "search_again",
         "find_entity_candidates",
         "restore_fused_order",
         "report_no_evidence",

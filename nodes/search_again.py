@@ -1,6 +1,7 @@
-"""The node: search once more, with what the question before is about, and keep what is clearly surer.
+"""The node: search once more, with what the question before is about or as the notes spell it; keep what is surer.
 
-"Who do I email?" points at nothing said before, and may be about it all the same: only what is found tells.
+"Who do I email?" points at nothing said before, and may be about it all the same; "delimeter" may be no word of its
+own: only what is found tells.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from theworld.answers.sureness import FEWEST_NOTES, probability_in, sureness_of
+from theworld.questions.words import respelt
 from theworld.state import Context, QueryState, Update, context_of
 
 LEAST_GAIN = 3.0
@@ -22,21 +24,27 @@ Search = Callable[[QueryState, Context], Mapping[str, Any]]
 """Searches for a state's query, from the channels to the reranked candidates; returns the values of the state."""
 
 
-def may_go_on(state: QueryState, context: Context) -> bool:
-    """Return whether a question of few words found nothing sure, among so many notes that this means something."""
+def other_wording(state: QueryState, context: Context) -> str | None:
+    """Return the query to search with again where nothing sure was found, among so many notes that this says something.
+
+    The question in the context of the one before, where it may be about that, else with its unknown words as the notes
+    found spell them; None where there is neither.
+    """
     dense = state.channel_results.get("dense")
-    if state.reference.in_context is None or dense is None or dense.searched < FEWEST_NOTES:
-        return False
-    return sureness_of(probability_in(state, context)) != "sure"
+    if dense is None or dense.searched < FEWEST_NOTES or sureness_of(probability_in(state, context)) == "sure":
+        return None
+    texts = [f"{note.title} {' '.join(note.section)} {note.text}" for note in state.candidates]
+    return state.reference.in_context or respelt(state.query, texts)
 
 
-def search_with_last_question(state: QueryState, runtime: Runtime[Context], *, search: Search) -> Update:
-    """Search for the question in the context of the one before; where its notes are surer, they and its query stay.
+def search_again(state: QueryState, runtime: Runtime[Context], *, search: Search) -> Update:
+    """Search for the question in its other wording; where the notes found are surer, they and this query stay.
 
     Both searches share the budget of retrieval; one that is late or loses a channel leaves what the first found, also
     in a strict context.
     """
-    context, query = context_of(runtime), state.reference.in_context or state.query
+    context = context_of(runtime)
+    query = other_wording(state, context) or state.query
     again = QueryState(
         question=state.question,
         query=query,
@@ -49,7 +57,8 @@ def search_with_last_question(state: QueryState, runtime: Runtime[Context], *, s
     )
     found = QueryState.model_validate(search(again, context.model_copy(update={"strict": False})))
     whole = found.rerank_outcome == "complete" and not found.degradations
-    if not whole or _odds(probability_in(found, context)) < LEAST_GAIN * _odds(probability_in(state, context)):
+    gain = LEAST_GAIN if query == state.reference.in_context else 1.0
+    if not whole or _odds(probability_in(found, context)) < gain * _odds(probability_in(state, context)):
         return {}
     return {
         "query": query,

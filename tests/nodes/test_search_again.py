@@ -11,10 +11,10 @@ from langgraph.runtime import Runtime
 from theworld import Context, Message, ReferenceResolver
 from theworld.graph import Resources, build_graph
 from theworld.graph.build import _searcher
-from theworld.nodes.search_with_last_question import search_with_last_question
+from theworld.nodes.search_again import search_again
 from theworld.state import QueryInput, QueryState
 
-STAGE = "search_with_last_question"
+STAGE = "search_again"
 GOES_ON = [
     ("What happened at Apollo 11?", "Who stayed behind?", "Who stayed behind (Apollo 11)?", "en/apollo-11.md"),
     ("大运河有多长？", "起点在哪座城市？", "起点在哪座城市（大运河）？", "zh/grand-canal.md"),
@@ -87,7 +87,7 @@ def test_a_search_in_context_that_is_late_leaves_the_first_also_where_strict(res
             "retrieval_started": time.perf_counter() - 3600,
         }
     )
-    update = search_with_last_question(late, Runtime(context=context), search=_searcher(resources))
+    update = search_again(late, Runtime(context=context), search=_searcher(resources))
     assert update == {}
 
 
