@@ -1,6 +1,6 @@
 """The node: search once more, with what the question before is about or as the notes spell it; keep what is surer.
 
-"Who do I email?" points at nothing said before, and may be about it all the same; "delimeter" may be no word of its
+"Who do I email?" points at nothing said before, and may be about it all the same; "delimitr" may be no word of its
 own: only what is found tells.
 """
 

@@ -1,4 +1,4 @@
-"""Questions that go on from the one before without saying so: searched with it too, and with it where that is surer."""
+"""Questions that go on from the one before without saying so, or are misspelt: searched again, kept where surer."""
 
 from __future__ import annotations
 
@@ -71,6 +71,32 @@ def test_a_question_of_its_own_stays_as_it_is(resources: Resources, before: str,
 )
 def test_only_few_words_that_point_at_nothing_may_go_on(question: str, before: str, in_context: str | None) -> None:
     assert ReferenceResolver().resolve(question, history(before)).in_context == in_context
+
+
+@pytest.mark.parametrize(
+    ("question", "query", "document"),
+    [
+        (
+            "how is mercurry used in thermometers?",
+            "how is mercury used in thermometers?",
+            "en/mercury-element.md",
+        ),
+        (
+            "who wrote about the analyticl engine?",
+            "who wrote about the analytical engine?",
+            "en/charles-babbage.md",
+        ),
+    ],
+)
+def test_misspelt_words_are_searched_as_the_notes_spell_them(
+    resources: Resources, question: str, query: str, document: str
+) -> None:
+    output = build_graph(resources).invoke({"question": question}, context=Context(use_model=False))
+    assert (output["query"], output["candidates"][0].document_id) == (query, document)
+    assert output["reference"].standalone_query == query
+    right = build_graph(resources).invoke({"question": query}, context=Context(use_model=False))
+    assert STAGE not in {stage.stage for stage in right["stages"]} or right["query"] == query
+    assert output["confidence"] == right["confidence"]
 
 
 def test_a_search_in_context_that_is_late_leaves_the_first_also_where_strict(resources: Resources) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.questions import read_question
+from theworld.questions.words import respelt
 
 TEXTS = ["Reset the password in the settings.", "The settings page shows your name.", "Your settings are kept."]
 
@@ -57,6 +58,29 @@ def test_marks(question: str, text: str, found: list[str]) -> None:
 def test_pairs_across_chinese_words_do_not_hide_the_others() -> None:
     text = "病假凭医院证明。"
     assert marked("病假需要什么证明？", text, [text, "事假须提前三天申请。"]) == ["病假", "证明"]
+
+
+SPELT = [
+    ("how do i set the delimitr?", ["The delimiter of a CSV file. Delimiters differ."], "how do i set the delimiter?"),
+    ("rceive mail", ["You receive it."], "receive mail"),  # exchanged
+    ("the passwrd", ["A password and a passport."], "the password"),  # lost
+    ("resetting", ["Reset it."], None),  # another form of a word that is there
+    ("Delimitr", ["The delimiter."], None),  # may be a name
+    ("set csv.delimitr or --delimitr", ["The delimiter."], None),  # as code is written
+    ("we mustn't", ["You must."], None),
+    ("police", ["Nothing like it."], None),
+    ("typo", ["A type."], None),  # too short to tell
+    ("密码delimitr", ["The delimiter."], None),
+    ("", ["x"], None),
+    ("delimitr", [], None),
+]
+
+
+@pytest.mark.parametrize(("question", "texts", "found"), SPELT)
+def test_unknown_words_are_spelt_as_the_texts_spell_what_is_most_like_them(
+    question: str, texts: list[str], found: str | None
+) -> None:
+    assert respelt(question, texts) == found
 
 
 @pytest.mark.parametrize(("question", "texts"), [("", TEXTS), ("？！", TEXTS), ("password", []), ("", [])])
