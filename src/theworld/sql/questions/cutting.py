@@ -94,6 +94,8 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
     terms = [term._replace(written=question.text[term.start : term.end]) for term in terms]
     meant = _beside_others([_as_written(term) for term in terms])
+    dating = period_verbs(meant)  # what was shipped in March was shipped then, whatever its status (shipped) is now
+    meant = [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in meant]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
 
 
@@ -115,24 +117,25 @@ def _number(quantity: Quantity, folded: str, now: datetime) -> Term:
 def _beside_others(terms: list[Term]) -> list[Term]:
     """Return the terms as what stands beside them has them: a year that something is compared with is a number.
 
-    What was shipped in March was shipped then, whatever its status (shipped) is now.
     "By" before a name is nothing but that: albums by somebody, who is then no album.
     """
     made = list(terms)
     for i, term in enumerate(terms):
+        after = terms[i + 1 : i + 2]
         if term.of("number") and term.of("period"):
             compared = terms_of(terms[max(0, i - 1) : i + 2], "compared", "compared_after")
             made[i] = term._replace(meanings=term.of("number" if compared else "period"))
+        elif term.text == "多少" and terms_of(after, "class") and after[0].start == term.end:
+            made[i] = term._replace(meanings=(Meaning("aggregate", "count"),))
         elif term.of("gone"):
-            lacks = Meaning("not" if terms_of(terms[i + 1 : i + 2], "attribute") else "empty", term.text)
+            lacks = Meaning("not" if terms_of(after, "attribute") else "empty", term.text)
             made[i] = term._replace(meanings=(lacks,))
-        elif term.of("passive") and term.of("each") and terms_of(terms[i + 1 : i + 2], "entity", "value"):
+        elif term.of("passive") and term.of("each") and terms_of(after, "entity", "value"):
             made[i] = term._replace(meanings=(Meaning("empty", term.text),))
             before = next((m.name for t in reversed(terms[:i]) for m in t.of("class")), "")
             others = tuple(m for m in terms[i + 1].meanings if not m.name.startswith(f"{before}="))
             terms[i + 1] = made[i + 1] = terms[i + 1]._replace(meanings=others or terms[i + 1].meanings)
-    dating = period_verbs(made)
-    return [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in made]
+    return made
 
 
 def _as_written(term: Term) -> Term:
@@ -245,9 +248,18 @@ def _with_things(terms: list[Term], mapping: DatabaseMapping) -> list[Term]:
     alone = [t for t in pairs if not terms_of(terms[terms.index(t) + 1 :][:1], "class")]  # 买了什么
     asked = terms_of(terms, "object") or alone
     figures = terms_of(terms, "attribute", "aggregate", "superlative", "top", "each", "unit_of_time", "share", "latest")
-    if len(asked) != 1 or figures or not terms_of(terms, "traded", "dated"):
+    verbs = terms_of(terms, "traded", "dated")
+    if not verbs and not figures and terms_of(asked, "object"):
+        raise UnclearError("it is not clear what things are asked for")
+    if len(asked) != 1 or figures or not verbs:
         return made
-    owners, dated = {owner for term in terms for owner in term.owners("class", "entity")}, classes_dated(terms)
+    owners = {owner for term in terms for owner in term.owners("class", "entity")}
+    thing = Meaning("class", _nearest_thing(owners, classes_dated(terms), mapping))
+    return sorted([*made, asked[0]._replace(start=asked[0].end, meanings=(thing,))])
+
+
+def _nearest_thing(owners: set[str], dated: set[str], mapping: DatabaseMapping) -> str:
+    """Return the class of the things nearest to what happened to them and to what is named."""
     steps: dict[str, int] = {}
     for thing in mapping.named - mapping.people - owners:
         if not mapping.happens(thing) and (event := mapping.event_of([*owners, thing], dated=dated)) is not None:
@@ -255,4 +267,4 @@ def _with_things(terms: list[Term], mapping: DatabaseMapping) -> list[Term]:
     nearest = [thing for thing, length in steps.items() if length == min(steps.values())]
     if len(nearest) != 1:
         raise UnclearError("it is not clear what things are asked for")
-    return sorted([*made, asked[0]._replace(start=asked[0].end, meanings=(Meaning("class", *nearest),))])
+    return nearest[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple, cast
 
 from theworld.ontology import Attribute
@@ -137,7 +137,7 @@ def _counted(
     for base in [class_of(near[0]) or ""] if near else spoken:
         if (head := happening(base, terms, found, needs)) is not None:
             return [head]
-        if count.text == "有多少" and _stood_for(near[:1], found.mapping):
+        if count.text.endswith("多少") and _stood_for(near[:1], found.mapping):
             raise UnclearError(f"it is not clear whether {count.text!r} asks for rows or for their sum")
         return [Head(base, analysis=_analysis(aggregates))]
     raise UnclearError("nothing is named that could be counted")
@@ -154,7 +154,19 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     if found.absent or mapping.happens(counted) or not (named or found.happened):
         return None
     happen = found.dated or {event for one in mapping.classes if (event := mapping.happens(one))}
-    lines = [
+    lines = _quantities(counted, happen, mapping)
+    kinds = any(t.of("distinct") or (t.of("aggregate") and t.text.endswith("种")) for t in terms)
+    if len(lines) == 1 and not named and not kinds:
+        return lines[0]
+    event = mapping.event_of([counted], needs, named or found.dated)
+    if event is None:
+        raise UnclearError(f"it is not said which rows say when {counted} was")
+    return Head(event, distinct=counted)
+
+
+def _quantities(counted: str, happen: Collection[str], mapping: DatabaseMapping) -> list[Head]:
+    """Return the quantities of the lines of what happens that belong to what is counted."""
+    return [
         Head(line, quantity, "sum")
         for line in mapping.classes
         if mapping.happens(line) in happen
@@ -162,12 +174,6 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
         for quantity in mapping.measures[line]
         if not _QUANTITY.isdisjoint(quantity.labels.all())
     ]
-    if len(lines) == 1 and not named:
-        return lines[0]
-    event = mapping.event_of([counted], needs, named or found.dated)
-    if event is None:
-        raise UnclearError(f"it is not said which rows say when {counted} was")
-    return Head(event, distinct=counted)
 
 
 def _steps_to(needs: Needs, classes: Iterable[str], mapping: DatabaseMapping) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import cast
@@ -88,18 +88,13 @@ class Restrictions:
             if len({t.text for t in terms}) > 1 and not apart & {*terms} and not all(step.single for step in path):
                 said = " and ".join(term.text for term in terms)
                 raise UnclearError(f"it is not clear whether {said} are both meant, or either")
-        merged: dict[tuple[Path, str, str, bool], Filter] = {}
-        for item in by_term.values():  # those on one column are one: "raised and cut" is either
-            same = item.path, item.class_id, item.column, item.negated
-            if (known := merged.get(same)) is None:
-                merged[same] = item
-            else:
-                values = tuple(dict.fromkeys((*known.values, *item.values)))
-                merged[same] = replace(known, values=values, label=f"{known.label}、{item.label}")
+        merged = _merged(by_term.values())
         if any(item.class_id != base for item in self.compared):
             raise UnclearError(f"{self.compared[0].label!r} is not about these rows")
         related = [replace(one, path=(*self._path(base, one.path[0].source), *one.path)) for one in self.related]
-        return (*merged.values(), *self.compared, *related, *(self._given(term, base) for term in self.given))
+        given = [self._given(term, base) for term in self.given]
+        _check_apart(merged, given)
+        return (*merged, *self.compared, *related, *given)
 
     def relate(self, term: Term, named: Meaning, before: Sequence[Term], after: Sequence[Term]) -> None:
         """Take in that rows are related to an instance beside a term, or to those that have a value, or to any.
@@ -184,6 +179,26 @@ class Restrictions:
         return Filter(path, class_id, column, "in", tuple(choices[name]), term.written, below, negated)
 
 
+def _check_apart(conditions: Iterable[Filter], given: Iterable[Filter]) -> None:
+    """Raise UnclearError where nothing happened to rows, and others of the conditions say with whom it did not."""
+    never = {item.path[0] for item in given if item.negated and item.path and not item.path[0].single}
+    if any(item.path and item.path[0] in never for item in conditions):
+        raise UnclearError("it is not clear whether nothing happened at all, or not to what is named")
+
+
+def _merged(items: Iterable[Filter]) -> list[Filter]:
+    """Return conditions with those on one column as one: "raised and cut" is either."""
+    merged: dict[tuple[Path, str, str, bool], Filter] = {}
+    for item in items:
+        same = item.path, item.class_id, item.column, item.negated
+        if (known := merged.get(same)) is None:
+            merged[same] = item
+        else:
+            values = tuple(dict.fromkeys((*known.values, *item.values)))
+            merged[same] = replace(known, values=values, label=f"{known.label}、{item.label}")
+    return list(merged.values())
+
+
 def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restrictions:
     """Return what narrows the rows down, with the terms that say so."""
     found = Restrictions(mapping)
@@ -251,7 +266,8 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
         found.negated |= {chosen, *terms_of(terms[first:last], "value", "entity")}
         dated = chosen.of("dated") and not _usual(chosen, found.mapping)
         whole = bool(chosen.owners("value") & classes_named(terms[at:]))  # no cancelled orders
-        not_yet = dated or (chosen.of("value", "attribute") and not whole)
+        done = chosen.of("entity") or terms_of(terms[i + 1 : at], "traded", "dated")  # not sold to Germany
+        not_yet = dated or (chosen.of("value", "attribute") and not whole and not done)
         found.absent |= not not_yet or term.text in CUES["never"]
         found.used.add(term)
         if not chosen.of("value", "entity"):
@@ -268,8 +284,9 @@ def _turned_round(terms: Sequence[Term], at: int, mapping: DatabaseMapping) -> i
         raise UnclearError(f"it is not clear what {term.text!r} excludes")
     place = terms.index(able[0])
     following = terms[place + 1 : place + 2]
-    if _usual(able[0], mapping) and terms_of(following, "entity"):  # did not borrow this book
-        return place + 1
+    names = [i for i, one in enumerate(terms) if one.of("entity") and abs(i - place) <= 2]
+    if _usual(able[0], mapping) and len(names) == 1:  # did not borrow this book, has Ann not borrowed
+        return names[0]
     if able[0].of("dated") and terms_of(following, "entity", "value", "period"):
         raise UnclearError(f"it is not clear whether {able[0].text!r} or {following[0].text!r} is excluded")
     return place
