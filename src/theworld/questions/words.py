@@ -40,12 +40,15 @@ def respelt(question: str, texts: Sequence[str]) -> str | None:
 
     Only long words in lower case, which are no names, with the same first letter. None where nothing is to be changed.
     """
+    known = frozenset[str]().union(*map(token_set, texts))
+    unknown = {word for word in _UNNAMED.findall(question) if tokens(word) and known.isdisjoint(tokens(word))}
+    if not unknown:
+        return None
     said = Counter(word for text in texts for word in _LATIN.findall(text.lower()))
-    known = frozenset(token for word in said for token in tokens(word))
 
     def spelt(match: re.Match[str]) -> str:
         word = match[0]
-        if known.intersection(tokens(word)) or not tokens(word):
+        if word not in unknown:
             return word
         alike = [one for one in said if one[0] == word[0] and abs(len(one) - len(word)) <= 1]
         return next(iter(get_close_matches(word, sorted(alike, key=lambda one: (-said[one], one)), 1, ALIKE)), word)
