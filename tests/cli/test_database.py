@@ -61,7 +61,7 @@ def test_a_mapping_file_is_checked_and_asked(cli, league, tmp_path):
     assert "is_deleted = 0" in looked.out
     assert "River Foxes" in cli("database", "ask", str(file), "哪个球队的球员最多？").out
     dry = cli("database", "ask", str(file), "How many players are from Sweden?", "--dry-run").out
-    assert "nationality: sweden" in dry
+    assert "nationality: Sweden" in dry
 
 
 def test_other_files_are_refused(cli, tmp_path):
