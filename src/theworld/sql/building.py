@@ -223,9 +223,9 @@ class _Builder:
         source = table(self._mapping.classes[step.target].name, alias)
         return exp.select(column(alias, step.target_column)).from_(source)
 
-    def _counting(self, alias: str = BASE) -> list[exp.Expr]:
+    def _counting(self, alias: str = BASE, class_id: str = "") -> list[exp.Expr]:
         """Return the conditions of the rows that count at all, such as those that are not deleted."""
-        counts = self._mapping.classes[self._plan.base].counts.items()
+        counts = self._mapping.classes[class_id or self._plan.base].counts.items()
         return [self._one_of(column(alias, name), (value,)) for name, value in counts]
 
     def _conditions(self, alias: str = BASE) -> list[exp.Expr]:
@@ -254,6 +254,8 @@ class _Builder:
             if by_key:
                 return self._one_of(own, item.values)
             query = self._keys(step, inner).where(self._reached(item, rest, inner, depth + 1))
+            if not step.single:  # what is deleted did not happen
+                query = query.where(*self._counting(inner, step.target))
             if item.negated:  # one NULL among the rows would make "not among them" unknown for all
                 query = query.where(_filled(column(inner, step.target_column)))
             return own.isin(query=query)
