@@ -232,10 +232,15 @@ def _nearest_people(terms: Sequence[Term], event: str | None, mapping: DatabaseM
     found = {c for c in people if steps[c] == min(steps.values())}
     if len(found) < 2:
         return found
-    said = {term.text for term in terms_of(terms, "traded", "dated")}
-    said |= {form for forms in CUES["verbs"] for form in forms if said.intersection(forms)}
+    said = _done(terms)
     doing = [who for who, verbs in CUES["done_by"].items() if said.intersection(verbs)]
     return {one for one in found if any(mapping.called(one, PEOPLE[who]) for who in doing)}
+
+
+def _done(terms: Sequence[Term]) -> set[str]:
+    """Return the verbs of business that terms are, in all their forms."""
+    said = {term.text for term in terms_of(terms, "traded", "dated")}
+    return said | {form for forms in CUES["verbs"] for form in forms if said.intersection(forms)}
 
 
 def _with_things(terms: list[Term], mapping: DatabaseMapping) -> list[Term]:
@@ -248,7 +253,7 @@ def _with_things(terms: list[Term], mapping: DatabaseMapping) -> list[Term]:
     alone = [t for t in pairs if not terms_of(terms[terms.index(t) + 1 :][:1], "class")]  # 买了什么
     asked = terms_of(terms, "object") or alone
     figures = terms_of(terms, "attribute", "aggregate", "superlative", "top", "each", "unit_of_time", "share", "latest")
-    verbs = terms_of(terms, "traded", "dated")
+    verbs = _done(terms).intersection(verb for verbs in CUES["done_by"].values() for verb in verbs)
     if not verbs and not figures and terms_of(asked, "object"):
         raise UnclearError("it is not clear what things are asked for")
     if len(asked) != 1 or figures or not verbs:

@@ -257,6 +257,8 @@ def _attributes_named(terms: Sequence[Term], found: Restrictions) -> list[Meanin
     """Return the attributes that terms name: of several classes that have one, what is named."""
     known = found.named.values()
     named = [t.of("attribute") for t in terms_of(terms, "attribute")]
+    if named and Meaning("which", "who") in {meaning for term in terms for meaning in term.meanings}:
+        raise UnclearError("it is not clear who is asked for")  # who founded it is not when it was founded
     return [next((one for one in choices if one.owner in known), choices[0]) for choices in named]
 
 
