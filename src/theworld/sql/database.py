@@ -269,4 +269,4 @@ def _first_names(class_id: str, said: Iterable[tuple[Cell, str]]) -> Named:
         if len(whole) > 1:
             yield first, Meaning("several", class_id, tuple(whole.values()))
         else:
-            yield from ((first, Meaning("entity", f"{class_id}={key}", key)) for key in whole)
+            yield from ((first, Meaning("first_name", f"{class_id}={key}", key)) for key in whole)

@@ -4,7 +4,7 @@ CREATE TABLE books (id INTEGER PRIMARY KEY, title TEXT NOT NULL, genre TEXT, pag
 CREATE TABLE loans (id INTEGER PRIMARY KEY, member_id INTEGER NOT NULL REFERENCES members(id), book_id INTEGER NOT NULL REFERENCES books(id), librarian_id INTEGER REFERENCES librarians(id), borrowed_on TEXT, due_on TEXT, returned_on TEXT, is_deleted INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE reservations (id INTEGER PRIMARY KEY, member_id INTEGER NOT NULL REFERENCES members(id), book_id INTEGER NOT NULL REFERENCES books(id), reserved_on TEXT);
 INSERT INTO members VALUES (1,'Anna Berg','Oslo','2021-03-01'),(2,'Jonas Falk','Bergen','2022-07-15'),(3,'Anna Dahl','Oslo','2023-01-20'),(4,'Mei Chen','Oslo','2024-09-09'),(5,'陈美','Bergen','2020-02-02');
-INSERT INTO librarians VALUES (1,'Rolf Moen'),(2,'Siri Vik');
+INSERT INTO librarians VALUES (1,'Rolf Moen'),(2,'Siri Vik'),(3,'Bergen Lie');
 INSERT INTO books VALUES (1,'Harbour Lights','novel',320,2),(2,'Knots and Ropes','manual',140,1),(3,'Winter Birds','nature',210,0),(4,'The Long Ferry','novel',410,3),(5,'Moss','nature',90,1);
 INSERT INTO loans VALUES (1,1,1,1,'2025-01-05','2025-02-05','2025-01-30',0),(2,1,3,1,'2025-02-10','2025-03-10',NULL,0),(3,2,1,2,'2025-02-12','2025-03-12','2025-03-01',0),(4,2,2,1,'2025-03-02','2025-04-02',NULL,0),(5,4,4,2,'2025-03-15','2025-04-15','2025-04-01',0),(6,4,1,2,'2025-04-03','2025-05-03',NULL,0),(7,1,4,1,'2025-04-20','2025-05-20','2025-05-01',0),(8,3,5,2,'2025-04-22','2025-05-22','2025-04-23',1);
 INSERT INTO reservations VALUES (1,3,1,'2025-04-04'),(2,5,3,'2025-02-15'),(3,2,4,'2025-03-20');

@@ -93,7 +93,7 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
     terms = [term._replace(written=question.text[term.start : term.end]) for term in terms]
-    meant = _beside_others([_as_written(term) for term in terms])
+    meant = _beside_others([_as_written(_without_first_name(term)) for term in terms])
     dating = period_verbs(meant)  # what was shipped in March was shipped then, whatever its status (shipped) is now
     meant = [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in meant]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
@@ -136,6 +136,14 @@ def _beside_others(terms: list[Term]) -> list[Term]:
             others = tuple(m for m in terms[i + 1].meanings if not m.name.startswith(f"{before}="))
             terms[i + 1] = made[i + 1] = terms[i + 1]._replace(meanings=others or terms[i + 1].meanings)
     return made
+
+
+def _without_first_name(term: Term) -> Term:
+    """Return a term with a first name as the person's name, which yields to all else that the word is: France."""
+    names = tuple(m._replace(kind="entity") for m in term.of("first_name"))
+    if term.of("value", "entity", "class", "attribute"):
+        names = ()
+    return term._replace(meanings=(*(m for m in term.meanings if m.kind != "first_name"), *names))
 
 
 def _as_written(term: Term) -> Term:

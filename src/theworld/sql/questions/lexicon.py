@@ -20,7 +20,8 @@ TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
-    "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated", "gone", "object", "several", "distinct",
+    "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated", "gone", "object",
+    "several", "distinct", "first_name",
 ]  # fmt: skip
 """What a stretch of a question is."""
 

@@ -151,7 +151,7 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     """
     mapping = found.mapping
     named = [m.name for t in terms for m in t.of("class") if mapping.classes[m.name].time]
-    if found.absent or mapping.happens(counted) or not (named or found.happened):
+    if found.absent or counted in found.dated or mapping.happens(counted) or not (named or found.happened):
         return None
     happen = found.dated or {event for one in mapping.classes if (event := mapping.happens(one))}
     lines = _quantities(counted, happen, mapping)
