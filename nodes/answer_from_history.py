@@ -21,7 +21,7 @@ _NOTHING_SAID = {
 def answer_from_history(state: QueryState, runtime: Runtime[Context]) -> Update:
     """Set `result` to the assistant's own words, or to None where the turns referred to hold none.
 
-    A question about the chat alone is told, as the first one of it, that nothing was said.
+    The first question of a chat that asks for nothing but what was said in it gets the answer that nothing was.
     """
     quote = quote_for(state.question, state.reference, state.history)
     if quote is None and not state.history and asks_of_chat_alone(state.question):

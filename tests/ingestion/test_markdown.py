@@ -102,7 +102,7 @@ def test_files_inside_the_folder_are_included(tmp_path: Path, line: str, include
     for name, text in {
         "outside.md": "Outside.\n",
         "docs/pages/a.md": f"# A\n\nStop it.\n\n{line}\n\nThen start it.\n",
-        "docs/parts/b.md": "Pull it.\n\n<!--@include: ./c.md-->\n",
+        "docs/parts/b.md": "---\ntitle: Part\n---\nPull it.\n\n<!--@include: ./c.md-->\n",
         "docs/parts/c.md": "See the log.\n\n<!--@include: ./b.md-->\n",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -111,6 +111,7 @@ def test_files_inside_the_folder_are_included(tmp_path: Path, line: str, include
     assert ("Pull it.\n\nSee the log." in document.text) is included
     assert document.text.count("Pull it.") == included
     assert "Outside." not in document.text
+    assert "title:" not in document.text
     assert [file.id for file in find_sources([root]).files] == ["pages/a.md"] + ["parts/b.md", "parts/c.md"] * (
         not included
     )

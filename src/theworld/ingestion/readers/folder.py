@@ -16,12 +16,16 @@ _HEADING = re.compile(
 )
 """A heading below labels and other lines of markup."""
 _ROLE = re.compile(r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^`<>]*>)?`")
-_INCLUDE = re.compile(
-    r"^[ \t]*(?:\.\. include::[ \t]*(\S+)[ \t]*$(?!\n[ \t]+:(?:start|end)-)|<!--\s*@include:\s*([^\s{}#]+)\s*-->|"
-    r"\{\{\s*#include\s+([^\s:{}]+)\s*\}\}|--8<--[ \t]+\"([^\"\n:]+)\")[ \t]*$",
+_INCLUDE = re.compile(r"^[ \t]*\.\. include::[ \t]*(?P<rst>\S+)[ \t]*$(?!\n[ \t]+:(?:start|end)-)", re.M)
+"""The inclusion of a whole file in RST."""
+INCLUDE_MARKDOWN = re.compile(
+    r"^[ \t]*(?:<!--\s*@include:\s*(?P<vitepress>[^\s{}#]+)\s*-->|\{\{\s*#include\s+(?P<mdbook>[^\s:{}]+)\s*\}\}|"
+    r"--8<--[ \t]+\"(?P<mkdocs>[^\"\n:]+)\")[ \t]*$",
     re.M,
 )
-"""The inclusion of a whole file: in RST, and in the Markdown of VitePress, mdBook and MkDocs."""
+"""The same in the Markdown of VitePress, mdBook and MkDocs."""
+_MARKS = (b"include::", b"@include:", b"#include", b"--8<--")
+"""Without one of these a file includes none, and need not be searched."""
 
 
 @lru_cache(4)
@@ -43,8 +47,9 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
     while reading:  # what is included may, whatever its ending, include further files
         place = reading.pop()
         if place not in below:
-            names = ("".join(found) for found in _INCLUDE.findall(_text_of(place)))
-            found = (resolved(place, root, name) for name in names)
+            pattern = INCLUDE_MARKDOWN if place.suffix.lower() in MARKDOWN else _INCLUDE
+            text = _text_of(place, _MARKS)
+            found = (resolved(place, root, one[one.lastgroup or 0]) for one in pattern.finditer(text))
             below[place] = {one for one in found if one is not None and one in real and one != place}
             reading += below[place]
     parts: set[Path] = set()
@@ -54,22 +59,6 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
         parts |= new
         pending |= new
     return {real[path] for path in parts}
-
-
-def with_included(text: str, path: Path, root: Path, within: Collection[Path] = ()) -> str:
-    """Return a Markdown text with the files below a root that it includes in the places of their names.
-
-    `within` are the files that it is included in itself: none of them again.
-    """
-    above = {*within, path.resolve()}
-
-    def inserted(match: re.Match[str]) -> str:
-        found = resolved(path, root, "".join(filter(None, match.groups())))
-        if found is None or found in above:
-            return match.group()
-        return with_included(_text_of(found), found, root, above).strip("\n")
-
-    return _INCLUDE.sub(inserted, text)
 
 
 def resolved(path: Path, root: Path, name: str) -> Path | None:
@@ -82,8 +71,10 @@ def resolved(path: Path, root: Path, name: str) -> Path | None:
     return None
 
 
-def _text_of(path: Path) -> str:
+def _text_of(path: Path, marks: Collection[bytes] = ()) -> str:
+    """Return a file's text, empty for one that cannot be read, or has none of the marks."""
     try:  # what cannot be read is named where it is read as a document
-        return path.read_bytes().decode("utf-8", "replace")
+        held = path.read_bytes()
     except OSError:
         return ""
+    return held.decode("utf-8", "replace") if not marks or any(mark in held for mark in marks) else ""

@@ -34,7 +34,7 @@ from theworld.ingestion.readers.document import (
     title_from_name,
     without_surrogates,
 )
-from theworld.ingestion.readers.folder import MARKDOWN, with_included
+from theworld.ingestion.readers.folder import INCLUDE_MARKDOWN, MARKDOWN, resolved
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.stores.records import NoteKind
 from theworld.text.sentences import announces, ends_with_colon
@@ -58,10 +58,26 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     fields, start = _front_matter(text, path)
     title = " ".join(without_surrogates(str(_field(fields, "title", path, str) or "")).split())
     aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
-    whole = text[start:] if root is None else with_included(text[start:], path, root)
+    whole = text[start:] if root is None else _with_included(text[start:], path, root)
     body = cleaned(whole, mdx=path.suffix.lower() == ".mdx")
     document = described(text[:start] + body, path, start=start, title=title)
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
+
+
+def _with_included(text: str, path: Path, root: Path, within: Sequence[Path] = ()) -> str:
+    """Return a text with the files below a root that it includes in the places of their names, none within itself."""
+    above = (*within, path.resolve())
+
+    def inserted(match: re.Match[str]) -> str:
+        found = resolved(path, root, match[match.lastgroup or 0])
+        if found is None or found in above:
+            return match[0]
+        part = read_text(found)
+        if found.suffix.lower() in MARKDOWN:
+            part = _with_included(_FRONT_MATTER.sub("", part, count=1), found, root, above)
+        return part.strip("\n")
+
+    return INCLUDE_MARKDOWN.sub(inserted, text)
 
 
 def described(text: str, path: Path, *, start: int = 0, title: str = "", only_headings: bool = False) -> SourceDocument:
