@@ -51,7 +51,6 @@ async function show() {
     mounted = module;
     const place = el("div", { class: `view view-${view}` });
     byId("view").replaceChildren(place);
-    document.title = `${t(`${view}.title`)} · TheWorld`;
     await module.mount(place, api, t, rest.map(decodeURIComponent));
   } catch (error) {
     if (mine === visit) showError(error);
@@ -64,6 +63,7 @@ function showError(error) {
 }
 
 function drawNavigation(view) {
+  document.title = `${t(`${view}.title`)} · TheWorld`;
   const link = (name) =>
     el("a", { href: `#/${name}`, title: t(`${name}.hint`), "aria-current": name === view ? "page" : null }, t(`${name}.title`));
   const nav = byId("nav");
