@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.embedders import MiniLMEmbedder, minilm_encoder
+from theworld.models.embedders import MiniLMEmbedder, common_words, minilm_encoder
 from theworld.models.multilingual_e5 import MultilingualE5Embedder
 from theworld.models.onnx_encoder import token_vectors
 from theworld.models.protocols import Embedder, unit
@@ -130,6 +130,11 @@ def test_minilm_token_vectors_leave_punctuation_out(minilm: MiniLMEmbedder) -> N
     nothing = minilm.embed_query("?!… — 😀").tokens
     assert nothing is not None
     assert nothing.vectors.shape == (0, 384)
+
+
+def test_usual_words_are_known_whole_and_misspelt_ones_are_not() -> None:
+    assert {"matter", "master", "colour"} < common_words()
+    assert common_words().isdisjoint({"mattr", "delimitr", "passwrd", "Matter", "##ter"})
 
 
 def test_minilm_cuts_at_256_tokens(minilm: MiniLMEmbedder) -> None:

