@@ -35,7 +35,7 @@ def other_wording(state: QueryState, context: Context) -> str | None:
     if dense is None or dense.searched < FEWEST_NOTES or sureness_of(probability_in(state, context)) == "sure":
         return None
     texts = [f"{note.title} {' '.join(note.section)} {note.text}" for note in state.candidates]
-    return state.reference.in_context or respelt(state.query, texts, common_words)
+    return state.reference.in_context or respelt(state.query, texts, common_words())
 
 
 def search_again(state: QueryState, runtime: Runtime[Context], *, search: Search) -> Update:

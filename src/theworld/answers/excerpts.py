@@ -147,8 +147,8 @@ def is_row(line: str) -> bool:
 def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
     """Return (start, end) of a text's paragraphs, code whole.
 
-    Of what does not fit, lines of code, items and rows, and the sentences of those that do not fit either. A list has to
-    fit with what announces it, which would announce nothing.
+    Of what does not fit, lines of code, items and rows, and the sentences of those that do not fit either. A list is to
+    fit with what announces it.
     """
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     paragraphs: list[list[tuple[int, int]]] = [[]]

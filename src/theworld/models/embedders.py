@@ -70,7 +70,7 @@ def minilm_encoder(files: EncoderFiles) -> OnnxEncoder:
 
 @cache
 def common_words() -> frozenset[str]:
-    """Return the English words, in lower case, that the tokenizer of MiniLM knows whole: some 20,000, the usual ones."""
+    """Return the usual English words, in lower case: the 20,000 that the tokenizer of MiniLM knows whole."""
     known = json.loads(minilm_files().tokenizer.read_text(encoding="utf-8"))["model"]["vocab"]
     return frozenset(word for word in known if word.isascii() and word.isalpha())
 

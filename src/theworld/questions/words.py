@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 
@@ -35,15 +35,16 @@ def idf(found: int, texts: int) -> float:
     return math.log1p((texts - found + 0.5) / (found + 0.5))
 
 
-def respelt(question: str, texts: Sequence[str], common: Callable[[], AbstractSet[str]]) -> str | None:
+def respelt(question: str, texts: Sequence[str], common: AbstractSet[str]) -> str | None:
     """Return a question with its Latin words that no text has as the texts spell the word most like each of them.
 
     Only long words in lower case, which are neither names nor `common`, with the same first letter. None where nothing
     is to be changed.
     """
-    known = frozenset[str]().union(*map(token_set, texts))
-    unknown = {word for word in _UNNAMED.findall(question) if tokens(word) and known.isdisjoint(tokens(word))}
-    unknown -= common() if unknown else unknown
+    unknown = {word for word in _UNNAMED.findall(question) if word not in common and tokens(word)}
+    if unknown:  # most questions have none, and the texts are long
+        known = frozenset[str]().union(*map(token_set, texts))
+        unknown = {word for word in unknown if known.isdisjoint(tokens(word))}
     if not unknown:
         return None
     said = Counter(word for text in texts for word in _LATIN.findall(text.lower()))

@@ -10,7 +10,7 @@ from theworld.references.history import answering, cut_at_word, named_words, top
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 
-MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
+MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张|层)"
 IN_A_PLACE = ("上", "里", "中", "内", "下")
 """Ends of what says where the thing is that a question is about."""
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40

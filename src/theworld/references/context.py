@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from theworld.references.chinese_topics import ASKING, LONGEST_NOUN, topic_of
+from theworld.references.chinese_topics import ASKING, LONGEST_NOUN, MEASURE, topic_of
 from theworld.references.config import pattern_of
 from theworld.references.detection import Detected, Kind, Span, asks_of_chat_alone
 from theworld.references.frames import (
@@ -54,8 +54,8 @@ _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[
 _PART = "(?:[^,，.。;；:：!?！？、]|(?<=[A-Za-z0-9])[.:](?=[A-Za-z0-9/]))+"
 """An item of an enumeration; versions, addresses and commands have stops and colons within."""
 _COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|：")
-_ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
-_SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或")
+_ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|或者|[和与或、]){_PART}")
+_SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|或者|[和与或]")
 _BRACKETED = re.compile(r"\s*(?:\([^()]*\)|（[^（）]*）)")
 _ROUND = re.compile(
     r"(?i)\b(?:I|you|we|he|she|it|they|there|who|which|that|so|if|when|as|is|are|was|were|be|can|may|must|will|has|have|had)\b"
@@ -65,12 +65,14 @@ _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
+_COUNTED_BY = rf"(?:(?!次|场){MEASURE}|[步点])"
 ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
-    rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
-    r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$))"
-    r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
-    rf"|(?P<other>\bthe\s+other(?:\s+(?:one|option|way|kind)\b|(?=\W*$|\s+(?:{FINITE})\b))|另外?[一那][个种条项款类])"
+    rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+of\s+(?:those|these|them)\b"
+    r"|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
+    r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$|,))"
+    rf"|第(?P<cn>[一二三四五1-5]){_COUNTED_BY}(?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那){_COUNTED_BY}|(?<=[前后])者)"
+    rf"|(?P<other>\bthe\s+other(?:\s+(?:one|option|way|kind)\b|(?=\W*$|\s+(?:{FINITE})\b))|另外?[一那]{_COUNTED_BY})"
 )
 """An item by its place, or of two "the other one", 另一个."""
 _SMALL_TALK = (
