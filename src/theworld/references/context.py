@@ -316,17 +316,22 @@ def beginning(answer: str) -> str:
 
 @lru_cache(maxsize=1024)
 def lists_in(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the lists of a text, of each the outermost items; prose of its own ends one whose numbers do not go on."""
+    """Return the lists of a text, one within an item after its own; prose ends one whose numbers do not go on."""
     lists: list[list[str]] = []
-    depth, goes_on, apart, fenced = 0, False, True, False
+    within: list[tuple[int, list[str]]] = []  # the lists that an item stands in, the outermost first, with their indents
+    goes_on, apart, fenced = False, True, False
     for line in text.splitlines():
         fenced ^= FENCE.match(line) is not None
         if match := None if fenced else _ITEM.fullmatch(line):
             indent = len(match["indent"].expandtabs())
-            goes_on = bool(lists) and (goes_on or match["number"] == str(len(lists[-1]) + 1))
-            if not goes_on or indent < depth:  # what stands deeper belongs to an item that is not shown
-                lists, depth = [*lists, []], indent
-            lists[-1] += [match["text"]] * (indent <= depth)
+            if not goes_on and within and match["number"] != str(len(within[0][1]) + 1):
+                within = []
+            while within and indent < within[-1][0]:
+                within.pop()
+            if not within or indent > within[-1][0]:
+                lists.append([])
+                within.append((indent, lists[-1]))
+            within[-1][1].append(match["text"])
         goes_on = match is not None or (goes_on and not (line[:1].strip() and (apart or line[0] == "#")))
         apart = not line.strip()
     return tuple(map(tuple, lists))
