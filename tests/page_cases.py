@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
-import httpx
-
-from service_cases import data_of
-from service_process import START_S
+from service_cases import data_of, wait_until
+from service_process import fetch
 
 HARM = "<img src=x onerror='window.harmed=1'><script>window.harmed=1</script><svg onload='window.harmed=1'>"
 HARMFUL = {
@@ -24,15 +21,14 @@ HARMFUL = {
 def called(site: str, path: str, body: Any = None, method: str = "") -> Any:
     """Return the data of a successful reply of the API: of a GET, or of a POST where there is a body."""
     method = method or ("GET" if body is None else "POST")
-    return data_of(httpx.request(method, f"{site}/api/v1/{path}", json=body, timeout=START_S))
+    return data_of(fetch(method, f"{site}/api/v1/{path}", json=body))
 
 
 def asked(site: str, question: str, **more: object) -> str:
     """Ask, and return the id of the request when it is on record: that follows a moment after the answer."""
     request_id = called(site, "ask", {"question": question, "stream": False, **more})["request_id"]
-    end = time.monotonic() + START_S
-    while httpx.get(f"{site}/api/v1/retrieval/explain/{request_id}", timeout=START_S).status_code == 404:
-        assert time.monotonic() < end
+    explain = f"{site}/api/v1/retrieval/explain/{request_id}"
+    wait_until(lambda: fetch("GET", explain).status_code != 404)
     return str(request_id)
 
 
