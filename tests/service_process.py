@@ -12,12 +12,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import httpx
 
 START_S = 300
 RUNNING = re.compile(r"(?:Uvicorn running on|Open) (http://[\d.]+:\d+)")
+fetch = partial(httpx.request, timeout=START_S)
+"""Calls a server, with time for a busy machine."""
 THEWORLD = [sys.executable, "-c", "import sys; from theworld.cli.app import run; sys.exit(run(sys.argv[1:]))"]
 
 

@@ -49,9 +49,7 @@ def test_explain_and_replay_of_a_request_on_record(cli, own):
     with open_resources(Settings(store=own, retrieval={"deadline_ms": 60_000})) as resources:
         run = run_graph(build_graph(resources), QueryInput(question="Who was the drummer of Rush?"), Context())
         sequence, model = resources.store.ledger.sequence(), resources.reranker.name
-        asked = FinishedRequest(
-            "default", "abc", "t", "ask", "answer", run, resources.settings, "", sequence, model, 1.0
-        )
+        asked = FinishedRequest("default", "abc", "t", "ask", "answer", run, resources.settings, sequence, model, 1.0)
     with open_database(own, writable=True) as ledger:
         RequestJournal(ledger).write([record_of(asked)])
     told = cli("explain", "abc", "--store", own)
@@ -83,7 +81,7 @@ def test_a_replay_that_differs_says_so_and_exits_with_1(cli, own, tmp_path):
 
     with open_resources(Settings(store=own, retrieval={"deadline_ms": 60_000})) as resources:
         run = run_graph(build_graph(resources), QueryInput(question="Who was the drummer of Rush?"), Context())
-        asked = FinishedRequest("default", "abc", "t", "ask", "answer", run, resources.settings, "", 1, "m", 1.0)
+        asked = FinishedRequest("default", "abc", "t", "ask", "answer", run, resources.settings, 1, "m", 1.0)
     with open_database(own, writable=True) as ledger:
         RequestJournal(ledger).write([record_of(asked)])
     assert cli("delete", "peart.md", "--store", own).code == 0

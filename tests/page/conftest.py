@@ -13,7 +13,7 @@ import pytest
 
 from page_cases import HARMFUL
 from scripted_server import ScriptedServer, scripted_server
-from service_process import served
+from service_process import START_S, served
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 
@@ -43,6 +43,7 @@ def browser() -> Iterator[Any]:
     if not CHROMIUM.exists():
         pytest.skip(f"no browser at {CHROMIUM}: apt-get install chromium, or name one in CHROMIUM")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra dev)")
+    playwright.expect.set_options(timeout=1000 * START_S)
     with playwright.sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         yield opened
@@ -70,7 +71,7 @@ def site_with_model(copy_of_demo: Callable[[], Path], model: ScriptedServer) -> 
     """Address of a server whose model is at the scripted one, and that takes one request at a time."""
     settings = {
         "THEWORLD_MODEL__NAME": "scripted", "THEWORLD_MODEL__BASE_URL": model.url, "THEWORLD_MODEL__API_KEY": "none",
-        "THEWORLD_MODEL__TIMEOUT_S": "60", "THEWORLD_SERVICE__RUNNING": "1",
+        "THEWORLD_MODEL__TIMEOUT_S": str(START_S), "THEWORLD_SERVICE__RUNNING": "1",
         "THEWORLD_SERVICE__WAITING": "0",
     }  # fmt: skip
     with ExitStack() as stack:
@@ -89,7 +90,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
     def opened(url: str, *, width: int = 1280, height: int = 820, locale: str = "en-US", **options: Any) -> Visit:
         context = browser.new_context(viewport={"width": width, "height": height}, locale=locale, **options)
         contexts.append(context)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(1000 * START_S)
         visited = Visit(context.new_page(), url)
         visited.page.on("pageerror", lambda error: visited.complaints.append(str(error)))
         visited.page.on("dialog", lambda dialog: (visited.complaints.append(dialog.message), dialog.dismiss()))

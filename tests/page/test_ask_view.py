@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 
 import httpx
 import pytest
 
-from page_cases import HARM, serious
+from page_cases import HARM, called, serious
 from scripted_server import Handler
 from service_cases import TWO_HOP
-from service_process import served
+from service_process import START_S, served
 from theworld.demo.credit import write_sample
 
 pytestmark = pytest.mark.slow
@@ -44,17 +45,17 @@ def test_an_answer_comes_with_evidence_and_its_document_opens_at_the_passage(vis
 
 def test_the_first_screen_says_what_there_is_and_asks_a_title_that_is_a_question(visit, site):
     made = {"id": "how.md", "title": "How to wind the Quillonian clock", "text": "Turn the brass key **twice**."}
-    assert httpx.post(f"{site}/api/v1/documents", json={"documents": [made]}).json()["data"]["written"] == 1
+    assert called(site, "documents", {"documents": [made]})["written"] == 1
     seen = visit(site)
     seen.go()
     seen.page.click(f".welcome button:has-text('{made['title']}')")
     seen.page.wait_for_selector(".rendered strong:has-text('twice')")
     seen.go("?")
-    held = httpx.get(f"{site}/api/v1/store").json()["data"]["documents"]
+    held = called(site, "store")["documents"]
     seen.page.evaluate("sessionStorage.clear()")
     seen.page.reload()
     seen.page.wait_for_selector(f".welcome p:has-text('Documents here: {held}')")
-    assert httpx.request("DELETE", f"{site}/api/v1/documents", json={"ids": ["how.md"]}).json()["data"]["deleted"] == 1
+    assert called(site, "documents", {"ids": ["how.md"]}, "DELETE")["deleted"] == 1
     seen.unharmed()
 
 
@@ -108,7 +109,7 @@ def test_feedback_reaches_the_record(visit, site):
     seen.page.click("button[aria-label='This answer is wrong']")
     seen.page.wait_for_selector("button[aria-label='This answer is wrong'][aria-pressed=true]")
     request_id = seen.page.get_attribute("footer a", "href").rpartition("/")[2]
-    explained = httpx.get(f"{site}/api/v1/retrieval/explain/{request_id}").json()["data"]["explanation"]
+    explained = called(site, f"retrieval/explain/{request_id}")["explanation"]
     assert [item["verdict"] for item in explained["feedback"]] == ["bad"]
 
 
@@ -193,7 +194,7 @@ def test_output_of_a_model_streams_and_is_never_run(visit, site_with_model, mode
         handler.end_headers()
         handler.wfile.write(f"data: {json.dumps(chunk('Fritz Lang '))}\n\n".encode())
         handler.wfile.flush()
-        seen_first.wait(60)
+        seen_first.wait(START_S)
         rest = json.dumps(chunk(f"was **born** in Vienna [1]. {HARM} [x](javascript:window.harmed=1)"))
         handler.wfile.write(f"data: {rest}\n\ndata: [DONE]\n\n".encode())
         handler.close_connection = True
@@ -216,7 +217,7 @@ def test_stop_breaks_off_and_frees_the_place(visit, site_with_model, model):
     held = threading.Event()
 
     def refused_late(handler: Handler) -> None:
-        held.wait(60)
+        held.wait(START_S)
         handler.send_response(400)  # what is broken off would be tried again
         handler.send_header("Content-Length", "0")
         handler.end_headers()
@@ -227,22 +228,20 @@ def test_stop_breaks_off_and_frees_the_place(visit, site_with_model, model):
     seen = visit(site_with_model)
     seen.go()
     seen.ask(HOW)
-    for _ in range(300):
-        if model.requests and model.requests[-1][2]["messages"][-1]["content"].count("Metropolis"):
-            break
+    end = time.monotonic() + START_S
+    while not any("Metropolis" in body["messages"][-1]["content"] for _, _, body in model.requests):
+        assert time.monotonic() < end
         seen.page.wait_for_timeout(100)
-    busy = httpx.post(f"{site_with_model}/api/v1/ask", json={"question": TWO_HOP, "stream": False})
+    question = {"question": TWO_HOP, "stream": False}
+    busy = httpx.post(f"{site_with_model}/api/v1/ask", json=question, timeout=START_S)
     assert busy.status_code == 429, "the only place is taken"
     seen.page.click("button.stop")
     seen.page.wait_for_selector("text=Stopped.")
     held.set()  # the model's call under way ends; nothing more is done for the one who went
     asked = len(model.requests)
-    again = {"question": TWO_HOP, "stream": False, "use_model": False}
-    for _ in range(100):
-        reply = httpx.post(f"{site_with_model}/api/v1/ask", json=again, timeout=60)
-        if reply.status_code == 200:
-            break
+    again = question | {"use_model": False}
+    while httpx.post(f"{site_with_model}/api/v1/ask", json=again, timeout=START_S).status_code != 200:
+        assert time.monotonic() < end
         seen.page.wait_for_timeout(200)
-    assert reply.status_code == 200
     assert len(model.requests) == asked
     assert not seen.page.locator("button.stop").is_visible()

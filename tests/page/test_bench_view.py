@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 
-from page_cases import HARM, serious
+from page_cases import HARM, asked, called, serious
 from service_cases import CHINESE, TWO_HOP
 from service_process import served
 from theworld.demo.credit import load_credit_ontology, write_sample
@@ -23,8 +22,7 @@ def tried(seen, question: str) -> None:
 
 
 def searched(site: str, question: str, **more: object) -> list[dict]:
-    body = {"query": question, "top_k": 10, **more}
-    return httpx.post(f"{site}/api/v1/retrieval/bench", json=body, timeout=120).json()["data"]["candidates"]
+    return called(site, "retrieval/bench", {"query": question, "top_k": 10, **more})["candidates"]
 
 
 @pytest.mark.parametrize(
@@ -90,12 +88,12 @@ def test_each_switch_is_sent_and_one_setting_is_enough(visit, site):
 
 
 def test_nothing_live_counts_it_and_results_stay(visit, site):
-    httpx.post(f"{site}/api/v1/ask", json={"question": TWO_HOP, "stream": False}, timeout=120)
-    online = httpx.get(f"{site}/api/v1/metrics/online").json()["data"]
+    asked(site, TWO_HOP)
+    online = called(site, "metrics/online")
     seen = visit(site)
     seen.go("#/bench")
     tried(seen, TWO_HOP)
-    assert httpx.get(f"{site}/api/v1/metrics/online").json()["data"] == online
+    assert called(site, "metrics/online") == online
     passages = seen.page.locator(".passage").count()
     seen.page.click(".passage a >> nth=0")
     seen.page.wait_for_selector(".view-documents pre")

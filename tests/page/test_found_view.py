@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 
+from page_cases import asked, called
 from service_cases import CHINESE, TWO_HOP
 
 pytestmark = pytest.mark.slow
-
-
-def asked(site: str, question: str, **more: object) -> str:
-    return httpx.post(f"{site}/api/v1/ask", json={"question": question, "stream": False, **more}, timeout=120).json()[
-        "data"
-    ]["request_id"]
 
 
 @pytest.mark.parametrize(
@@ -25,7 +19,7 @@ def test_the_record_is_drawn(visit, site, locale, question, ran):
     seen.go(f"#/found/{request_id}")
     seen.page.wait_for_selector(".facts")
     assert any(ran in text for text in seen.page.locator(".node.ran").all_text_contents())
-    explained = httpx.get(f"{site}/api/v1/retrieval/explain/{request_id}").json()["data"]["explanation"]
+    explained = called(site, f"retrieval/explain/{request_id}")["explanation"]
     stages = [stage["stage"] for stage in explained["timings"]["stages"]]
     nodes = [stage for stage in stages if not stage.startswith("second_hop")]  # parts of one node
     assert seen.page.locator(".node.ran:not(.terminal)").count() == len(nodes)
@@ -36,8 +30,27 @@ def test_the_record_is_drawn(visit, site, locale, question, ran):
     seen.unharmed()
 
 
+EVENTS_ONE_BY_ONE = """
+const whole = window.fetch;
+window.fetch = async (...given) => {
+  const reply = await whole(...given);
+  if (!reply.headers.get("content-type").startsWith("text/event-stream")) return reply;
+  let rest = "";
+  const transform = (text, into) => {
+    const events = (rest + text).split("\\n\\n");
+    rest = events.pop();
+    for (const one of events) into.enqueue(`${one}\\n\\n`);
+  };
+  const texts = reply.body.pipeThrough(new TextDecoderStream()).pipeThrough(new TransformStream({ transform }));
+  return new Response(texts.pipeThrough(new TextEncoderStream()), { headers: reply.headers });
+};
+"""
+"""Before a busy machine several events may come in one piece, and be shown at once."""
+
+
 def test_stages_light_up_while_a_question_runs(visit, site):
     seen = visit(site)
+    seen.page.add_init_script(EVENTS_ONE_BY_ONE)
     seen.go("#/found")
     seen.page.wait_for_selector(".node-graph")
     assert seen.page.locator(".node.ran").count() == 0

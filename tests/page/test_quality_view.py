@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-import httpx
 import pytest
 
-from page_cases import HARM, serious
+from page_cases import HARM, asked, called, serious
 from service_cases import CHINESE, TWO_HOP
 from service_process import served
 
@@ -32,36 +31,34 @@ def own(copy_of_demo):
             yield str(client.base_url).rstrip("/")
 
 
-def send(site: str, path: str, body: dict) -> dict:
-    return httpx.post(f"{site}/api/v1/{path}", json=body, timeout=120).json()["data"]
-
-
-def asked(site: str, question: str, verdict: str = "", comment: str = "") -> str:
-    request_id = send(site, "ask", {"question": question, "stream": False})["request_id"]
-    if verdict:
-        send(site, "feedback", {"request_id": request_id, "verdict": verdict, "comment": comment})
+def judged(site: str, question: str, verdict: str, comment: str = "") -> str:
+    request_id = asked(site, question)
+    called(site, "feedback", {"request_id": request_id, "verdict": verdict, "comment": comment})
     return request_id
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_figures_failures_and_feedback(visit, own, locale):
-    good, bad = asked(own, TWO_HOP, "good"), asked(own, f"How many kangaroos? {HARM}", "bad", HARM)
+    from playwright.sync_api import expect
+
+    good, bad = judged(own, TWO_HOP, "good"), judged(own, f"How many kangaroos? {HARM}", "bad", HARM)
     seen = visit(own, locale=locale)
     seen.go("#/quality")
     page = seen.page
     page.wait_for_selector(".tiles")
-    figures = httpx.get(f"{own}/api/v1/metrics/online").json()["data"]
+    figures = called(own, "metrics/online")
     assert page.locator(".tiles dd").first.inner_text() == str(figures["requests"])
-    groups = httpx.get(f"{own}/api/v1/metrics/failures").json()["data"]["groups"]
-    assert page.locator(".group").count() == len(groups) > 0
+    groups = called(own, "metrics/failures")["groups"]
+    assert groups
+    expect(page.locator(".group")).to_have_count(len(groups))
     page.locator(".group summary").first.click()
-    assert page.locator(f'.group a[href="#/quality/replay/{bad}"]').first.is_visible()
+    expect(page.locator(f'.group a[href="#/quality/replay/{bad}"]').first).to_be_visible()
     row = page.locator("tr", has=page.locator(f'a[href="#/found/{bad}"]')).first
     assert HARM in row.inner_text()
-    assert page.locator(f'a[href="#/found/{good}"]').count() == 1
-    page.select_option(".period select", "1")
-    page.wait_for_load_state("networkidle")
-    assert page.locator(".tiles dd").first.inner_text() == str(figures["requests"])
+    expect(page.locator(f'a[href="#/found/{good}"]')).to_have_count(1)
+    with page.expect_response(lambda reply: "metrics/failures?hours=1" in reply.url):
+        page.select_option(".period select", "1")
+    expect(page.locator(".tiles dd").first).to_have_text(str(figures["requests"]))
     seen.unharmed()
 
 
@@ -70,7 +67,7 @@ def test_a_request_again_and_differently(visit, own, locale):
     from playwright.sync_api import expect
 
     request_id = asked(own, TWO_HOP)
-    before = httpx.get(f"{own}/api/v1/metrics/online").json()["data"]["requests"]
+    before = called(own, "metrics/online")["requests"]
     seen = visit(own, locale=locale)
     page = seen.page
     seen.go(f"#/quality/replay/{request_id}")
@@ -83,7 +80,7 @@ def test_a_request_again_and_differently(visit, own, locale):
         page.locator("fieldset input[type=checkbox]").nth(place).uncheck()
     page.click("button.primary")
     page.wait_for_selector(".differs")
-    assert page.locator(".side-of").count() == 2
+    expect(page.locator(".side-of")).to_have_count(2)
     assert "Vienna" in page.locator(".side-of").first.inner_text()
     page.fill("fieldset textarea", "{not json")
     page.click("button.primary")
@@ -91,7 +88,7 @@ def test_a_request_again_and_differently(visit, own, locale):
     page.fill("fieldset textarea", '{"retrieval": {"nothing": 1}}')
     page.click("button.primary")
     expect(page.locator(".problem")).to_contain_text("nothing")
-    assert httpx.get(f"{own}/api/v1/metrics/online").json()["data"]["requests"] == before
+    assert called(own, "metrics/online")["requests"] == before
     assert not [text for text in seen.complaints if "422" not in text], seen.complaints
 
 
@@ -125,8 +122,8 @@ def test_an_evaluation_from_the_file_to_the_report(visit, own, locale, width, sc
     start.locator("fieldset:visible").nth(1).locator("select").select_option("false")
     assert not serious(page)
     start.locator("button.primary").click()
-    page.wait_for_selector(".report", timeout=120_000)
-    job = httpx.get(f"{own}/api/v1/eval/jobs").json()["data"]["jobs"][0]
+    page.wait_for_selector(".report")
+    job = called(own, "eval/jobs")["jobs"][0]
     assert job["status"] == "done"
     compared = page.locator(".card:has(.gain-open, .gain-better, .gain-worse) tbody tr")
     assert compared.count() == len(job["comparison"]["metrics"])
@@ -144,15 +141,15 @@ def test_an_evaluation_from_the_file_to_the_report(visit, own, locale, width, sc
 def test_a_waiting_job_is_cancelled_and_an_unknown_one_is_said_to_be_unknown(visit, own):
     from playwright.sync_api import expect
 
-    made = send(
-        own, "eval/datasets", {"name": "many", "queries": [{**q, "id": str(n)} for n, q in enumerate(QUERIES * 30)]}
+    made = called(
+        own, "eval/datasets", {"name": "many", "queries": [{**q, "id": str(n)} for n, q in enumerate(QUERIES * 1000)]}
     )
-    job = send(own, "eval/jobs", {"dataset_id": made["dataset_id"]})["job_id"]
+    job = called(own, "eval/jobs", {"dataset_id": made["dataset_id"]})["job_id"]
     seen = visit(own)
     seen.go(f"#/quality/job/{job}")
     seen.page.click("section.card button")
     expect(seen.page.locator("progress")).to_be_hidden()
-    assert httpx.get(f"{own}/api/v1/eval/jobs/{job}").json()["data"]["status"] == "cancelled"
+    assert called(own, f"eval/jobs/{job}")["status"] == "cancelled"
     seen.go("#/quality/job/unknown")
     seen.page.wait_for_selector(".problem")
     seen.go("#/quality")
@@ -164,7 +161,7 @@ def test_a_waiting_job_is_cancelled_and_an_unknown_one_is_said_to_be_unknown(vis
     [("en-US", "Who was Ada Lovelace?", "From logs"), ("zh-CN", "南仁东是谁？", "从日志生成")],
 )
 def test_a_set_is_made_from_logs(visit, own, locale, question, summary):
-    asked(own, question, "good")
+    judged(own, question, "good")
     seen = visit(own, locale=locale)
     seen.go("#/quality")
     part = seen.page.locator("details", has=seen.page.locator(f"summary:text-is('{summary}')"))
@@ -175,6 +172,6 @@ def test_a_set_is_made_from_logs(visit, own, locale, question, summary):
     assert f"{locale} <i>judged</i>" in part.locator(".notice").inner_text()
     first = seen.page.locator("option").filter(has_text=f"{locale} <i>judged</i>")
     assert first.count() == 1
-    made = httpx.get(f"{own}/api/v1/eval/datasets").json()["data"]["datasets"][0]
+    made = called(own, "eval/datasets")["datasets"][0]
     assert (made["name"], made["questions"] > 0) == (f"{locale} <i>judged</i>", True)
     seen.unharmed()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import statistics
-import time
 
 import pytest
 from fastapi.testclient import TestClient
@@ -58,12 +57,11 @@ def test_wrong_revoked_and_expired_keys_are_refused_alike(guarded):
     assert len({reply.json()["message"] for reply in replies[:3]}) == 1
 
 
-def test_a_revoked_key_is_refused_soon_although_it_was_just_used(guarded, monkeypatch):
+def test_a_revoked_key_is_refused_although_it_was_just_used(guarded):
     service, client, _ = guarded
     token = service.keys.create("short", ["red"])
     assert client.post(SEARCH, json={"query": "lighthouse"}, headers=bearer(token)).status_code == 200
     service.keys.revoke(token.split("_")[1])
-    monkeypatch.setattr("theworld.service.api.access.monotonic", lambda: time.monotonic() + 1e6)
     assert client.post(SEARCH, json={"query": "lighthouse"}, headers=bearer(token)).status_code == 401
 
 

@@ -38,6 +38,7 @@ def test_it_finds_what_a_search_finds(call, query):
 def test_nothing_live_knows_of_it(client, call, service):
     service.writer.flush()
     call("/api/v1/ask", {"question": TWO_HOP, "stream": False})
+    service.writer.flush()
     online, before = call("/api/v1/metrics/online"), counted(client)
     assert online["requests"] >= 1
     rows = len(list(service.journal.requests("default", arm=None)))

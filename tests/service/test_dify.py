@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 
 from service_cases import CHINESE, TWO_HOP
+from service_process import fetch
 from theworld.service.api.replies import ApiError
 from theworld.service.dify import Conditions, _filters
 
@@ -56,8 +56,8 @@ def documented(**changed):
 class TestOverHttp:
     @pytest.mark.parametrize("question", [TWO_HOP, CHINESE])
     def test_the_documented_request(self, live, question):
-        reply = httpx.post(
-            f"{live}/dify/retrieval", json=documented(query=question), headers={"Authorization": "Bearer x"}
+        reply = fetch(
+            "POST", f"{live}/dify/retrieval", json=documented(query=question), headers={"Authorization": "Bearer x"}
         )
         records = reply.raise_for_status().json()["records"]
         assert 1 <= len(records) <= 2
@@ -67,11 +67,11 @@ class TestOverHttp:
             assert isinstance(record["metadata"], dict)
             assert 0.01 <= record["score"] <= 1
         high = documented(retrieval_setting={"top_k": 2, "score_threshold": 1.0})
-        assert httpx.post(f"{live}/dify/retrieval", json=high).json() == {"records": []}
+        assert fetch("POST", f"{live}/dify/retrieval", json=high).json() == {"records": []}
 
     def test_filters_are_kept_to(self, live):
         none = {"conditions": [condition("kind", "is", "nothing of this kind")]}
-        reply = httpx.post(f"{live}/dify/retrieval", json=documented(metadata_condition=none))
+        reply = fetch("POST", f"{live}/dify/retrieval", json=documented(metadata_condition=none))
         assert reply.json() == {"records": []}
 
     def test_its_error_codes(self, guarded):
@@ -79,7 +79,7 @@ class TestOverHttp:
 
         def code(authorization, **changed):
             headers = {"Authorization": authorization} if authorization else {}
-            reply = httpx.post(f"{url}/dify/retrieval", json=documented(**changed), headers=headers)
+            reply = fetch("POST", f"{url}/dify/retrieval", json=documented(**changed), headers=headers)
             assert set(reply.json()) == {"error_code", "error_msg"}
             return reply.status_code, reply.json()["error_code"]
 
@@ -91,5 +91,5 @@ class TestOverHttp:
         assert code(good, query="") == (422, 422)
         assert code(good, retrieval_setting={"top_k": 0}) == (422, 422)
         assert code(good, metadata_condition={"conditions": [condition("a", "contains", "b")]}) == (422, 422)
-        check = httpx.post(f"{url}/dify/retrieval", headers={"Authorization": good})
+        check = fetch("POST", f"{url}/dify/retrieval", headers={"Authorization": good})
         assert check.status_code == 422, "Dify's own check asks without a body, and takes 403 and 404 for failures"

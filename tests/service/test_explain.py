@@ -108,7 +108,7 @@ def test_the_terms_add_up_for_every_method_of_fusion(service, method):
     run = run_graph(build_graph(resources), QueryInput(question=TWO_HOP), Context(), until="evidence")
     record = record_of(
         FinishedRequest(
-            "default", "r", "t", "search", "evidence", run, resources.settings, "", 0, resources.reranker.name, 1.0
+            "default", "r", "t", "search", "evidence", run, resources.settings, 0, resources.reranker.name, 1.0
         )
     )
     again = fused_again(record)

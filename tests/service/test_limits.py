@@ -13,7 +13,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from scripted_server import scripted_server
-from service_cases import LOCAL, TWO_HOP, code, settings_over
+from service_cases import LOCAL, TWO_HOP, Held, code, data_of, leave_half_way, settings_over, wait_until
+from service_process import listening
 from theworld.graph import build_graph
 from theworld.service.api.documents import MAX_DOCUMENTS
 from theworld.service.api.replies import redacted, without_internals
@@ -157,11 +158,8 @@ class TestOverHttp:
         reply = client.request(method, path, json=body, headers={"accept-language": "en"})
         assert code(reply) == (404, 1002)
         assert what in reply.json()["message"]
-        assert (
-            client.request(method, path, json=body, headers={"accept-language": "zh"})
-            .json()["message"]
-            .startswith("未找到")
-        )
+        reply = client.request(method, path, json=body, headers={"accept-language": "zh"})
+        assert reply.json()["message"].startswith("未找到")
 
     @pytest.mark.parametrize(
         ("path", "body"),
@@ -236,10 +234,8 @@ class TestOverHttp:
         body = {"documents": [{"id": "odd", "text": "Odd numbers.", "metadata": {"size": float("nan"), "whole": 7}}]}
         with TestClient(create_app(service), **LOCAL) as client:
             headers = {"Content-Type": "application/json", "X-Tenant-Id": "odd"}
-            assert (
-                client.post("/api/v1/documents", content=json.dumps(body), headers=headers).json()["data"]["written"]
-                == 1
-            )
+            reply = client.post("/api/v1/documents", content=json.dumps(body), headers=headers)
+            assert data_of(reply)["written"] == 1
         service.resources.store.refresh()
         (note,) = service.resources.store.iter_notes("odd")
         assert note.metadata == {"size": "nan", "whole": 7}
@@ -297,9 +293,8 @@ class TestOverHttp:
             named = {"name": "scripted", "base_url": model.url, "api_key": "none", "timeout_s": 100}
             settings = Settings.model_validate({**settings.model_dump(), "model": named})
             with open_service(settings) as silent, TestClient(create_app(silent), **LOCAL) as client:
-                data = client.post(ASK, json={"question": HOW, "stream": False, "total_deadline_ms": 4000}).json()[
-                    "data"
-                ]
+                body = {"question": HOW, "stream": False, "total_deadline_ms": 4000}
+                data = data_of(client.post(ASK, json=body))
             assert not gave_up.is_set()
             model.test_is_over.set()
         assert "generate_answer" in {item["stage"] for item in data["degradations"]}
@@ -345,44 +340,13 @@ class TestOverHttp:
             assert code(reply) == (429, 1006)
             assert reply.headers["retry-after"] == "1"
 
-    def test_a_client_that_goes_stops_its_work_between_two_nodes(self, service):
-        inner, stages, gone = build_graph(service.resources), [], threading.Event()
-
-        class Watched:
-            def stream(self, *args, **kwargs):
-                for part in inner.stream(*args, **kwargs):
-                    if part[0] == "updates":
-                        stages.extend(part[1])
-                        gone.wait(60)
-                    yield part
-
-        app = create_app(replace(service, graph=Watched()))
-
-        async def scenario():
-            scope_body = b'{"query": "In which city was the director of Metropolis born?"}'
-            messages = iter([{"type": "http.request", "body": scope_body, "more_body": False}])
-
-            async def receive():
-                for message in messages:
-                    return message
-                while not stages:
-                    await asyncio.sleep(0.01)
-                asyncio.get_running_loop().call_soon(gone.set)
-                return {"type": "http.disconnect"}
-
-            async def send(_message):
-                return None
-
-            scope = {
-                "type": "http", "method": "POST", "path": SEARCH, "raw_path": SEARCH.encode(), "query_string": b"",
-                "headers": [(b"host", b"127.0.0.1:8321"), (b"content-type", b"application/json")],
-                "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8321), "scheme": "http", "http_version": "1.1",
-                "root_path": "", "asgi": {"version": "3.0"},
-            }  # fmt: skip
-            await asyncio.wait_for(app(scope, receive, send), 120)
-
-        asyncio.run(scenario())
-        assert stages == ["receive_question"]
+    def test_a_client_that_goes_stops_its_work_between_two_nodes(self, service, monkeypatch):
+        held = Held(build_graph(service.resources), monkeypatch)
+        own = replace(service, graph=held)
+        with listening(create_app(own)) as url:
+            leave_half_way(url + SEARCH, {"query": TWO_HOP}, held)
+            wait_until(lambda: own.limiter.present == 0)
+        assert held.nodes == ["receive_question"]
         service.writer.flush()
         last = list(service.journal.requests("default"))[-1]
         assert (last["status"], last["code"]) == ("cancelled", 0), "nobody was told of an error"

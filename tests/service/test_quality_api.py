@@ -5,7 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from service_cases import TWO_HOP
+from service_cases import TWO_HOP, data_of
+from service_process import START_S, fetch
 from theworld.service.requests.replay import replay
 from theworld.service.requests.running import CancelledRunError
 
@@ -120,16 +121,14 @@ def test_sets_and_jobs_are_listed_newest_first(mine, client, service, monkeypatc
 def test_rights(guarded):
     url, service, keys = guarded
     reader = service.keys.create("reader", ["default"], scopes=["query"])
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {keys['default']}"}, timeout=60) as client:
-        request_id = client.post("/api/v1/ask", json={"question": TWO_HOP, "stream": False}).json()["data"][
-            "request_id"
-        ]
+    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {keys['default']}"}, timeout=START_S) as client:
+        request_id = data_of(client.post("/api/v1/ask", json={"question": TWO_HOP, "stream": False}))["request_id"]
         assert client.post(f"{REPLAY}/{request_id}", json={}).status_code == 200
         foreign = client.post(f"{REPLAY}/{request_id}", json={}, headers={"Authorization": f"Bearer {keys['other']}"})
         assert foreign.status_code == 404
     lists = ["feedback", "metrics/failures", "eval/datasets", "eval/jobs"]
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {reader}"}, timeout=60) as client:
+    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {reader}"}, timeout=START_S) as client:
         assert {client.get(f"/api/v1/{path}").status_code for path in lists} == {403}
         assert client.post(f"{REPLAY}/{request_id}", json={}).status_code == 403
         assert {client.get(f"/api/v1/{path}").status_code for path in ("graph", "ontology", "metrics/online")} == {200}
-    assert {httpx.get(f"{url}/api/v1/{path}").status_code for path in [*lists, "graph", "ontology"]} == {401}
+    assert {fetch("GET", f"{url}/api/v1/{path}").status_code for path in [*lists, "graph", "ontology"]} == {401}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service_cases import CHINESE, LOCAL, TWO_HOP, settings_over
+from service_cases import CHINESE, LOCAL, TWO_HOP, data_of, settings_over
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.demo import load_questions
 from theworld.ingestion import SourceDocument
@@ -82,9 +82,7 @@ def test_what_a_changed_store_does_is_told_stage_by_stage(copy_of_demo):
     settings = settings_over(copy_of_demo())
     with open_service(settings, bound_to="127.0.0.1") as service:
         with TestClient(create_app(service), **LOCAL) as client:
-            request_id = client.post("/api/v1/ask", json={"question": TWO_HOP, "stream": False}).json()["data"][
-                "request_id"
-            ]
+            request_id = data_of(client.post("/api/v1/ask", json={"question": TWO_HOP, "stream": False}))["request_id"]
         record = record_of(service, request_id)
         writer = DocumentWriter(settings, service.resources.models)
         text = "The director of the film Metropolis was born in the city of Graz, some claim."

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from service_cases import wait_until
 from theworld.errors import StoreError
 from theworld.service.requests.record import FinishedRequest
 from theworld.service.requests.running import Run
@@ -38,7 +39,7 @@ def asked(number, tenant="default", path="hybrid", created=None):
 
     run.steps.append(Step(StageTrace(stage="route_query", elapsed_ms=1.0), 0.0))
     more = {} if created is None else {"created": created}
-    return FinishedRequest(tenant, f"r{number}", "t", "ask", "answer", run, Settings(), "", 0, "model", 1.0, **more)
+    return FinishedRequest(tenant, f"r{number}", "t", "ask", "answer", run, Settings(), 0, "model", 1.0, **more)
 
 
 def writer_over(journal, **changes):
@@ -91,26 +92,18 @@ def test_records_wait_for_a_quiet_moment_or_for_somebody_who_wants_them(journal,
     assert journal.knows("r2", tenant="default")
     writer.put(asked(3))
     working.clear()
-    end = time.monotonic() + 60
-    while writer.counts.written < 3 and time.monotonic() < end:
-        time.sleep(0.01)
-    assert writer.counts.written == 3
+    wait_until(lambda: writer.counts.written == 3)
     working.set()
     for number in range(4, 4 + BATCH):
         writer.put(asked(number))
-    while writer.counts.written < 3 + BATCH and time.monotonic() < end:
-        time.sleep(0.01)
-    assert writer.counts.written == 3 + BATCH
+    wait_until(lambda: writer.counts.written == 3 + BATCH)
     writer.close()
 
 
 def test_records_do_not_wait_for_a_quiet_moment_for_ever(journal):
     writer = writer_over(journal, busy=lambda: True)
     writer.put(asked(1))
-    end = time.monotonic() + 60
-    while writer.counts.written < 1 and time.monotonic() < end:
-        time.sleep(0.01)
-    assert writer.counts.written == 1
+    wait_until(lambda: writer.counts.written == 1)
     writer.close()
 
 

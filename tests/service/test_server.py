@@ -12,7 +12,7 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from service_cases import TWO_HOP
+from service_cases import TWO_HOP, wait_until
 from service_process import START_S, served
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.request_log import RequestJournal
@@ -50,8 +50,7 @@ def test_a_second_interrupt_ends_what_runs_without_a_traceback(copy_of_demo):
             waiting.sendall(sent)
             assert client.get("/readyz").status_code == 200
             process.send_signal(signal.SIGINT)
-            while not any("Waiting for connections" in line for line in lines):
-                time.sleep(0.05)
+            wait_until(lambda: any("Waiting for connections" in line for line in lines))
             process.send_signal(signal.SIGINT)
             process.wait(START_S)
     assert not [line for line in lines if "Traceback" in line or "Error" in line]
@@ -135,10 +134,7 @@ def test_several_workers_share_store_and_metrics(copy_of_demo):
                 assert own.post("/api/v1/retrieval/route", json={"query": TWO_HOP}).status_code == 200
         # Whichever worker is asked tells of all; a reply is counted when it has been sent, a record when it is written.
         expected = {"requests_total": 20, "log_written": 20, "log_waiting": 0, "requests_present": 0}
-        end = time.monotonic() + START_S
-        while (counted := {name: told(client, name) for name in expected}) != expected and time.monotonic() < end:
-            time.sleep(0.05)
-        assert counted == expected
+        wait_until(lambda: {name: told(client, name) for name in expected} == expected)
 
 
 def told(client, name):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import httpx
 import pytest
 
+from service_cases import wait_until
 from service_process import served
-
-WAIT_S = 120
 
 
 def _titles(client: httpx.Client) -> list[str]:
@@ -19,19 +17,12 @@ def _titles(client: httpx.Client) -> list[str]:
     return [candidate["title"] for candidate in found.json()["data"]["candidates"]]
 
 
-def _until(client: httpx.Client, expected: list[str]) -> None:
-    end = time.monotonic() + WAIT_S
-    while (titles := _titles(client)) != expected:
-        assert time.monotonic() < end, titles
-        time.sleep(0.5)
-
-
 @pytest.mark.slow
 def test_the_store_follows_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     with served(tmp_path / "my.store", "--watch", str(folder)) as (_process, client, _lines):
         (folder / "light.md").write_text("# Old Light\n\nThe Old Light stands on a granite island.\n", "utf-8")
-        _until(client, ["Old Light"])
+        wait_until(lambda: _titles(client) == ["Old Light"])
         (folder / "light.md").unlink()
-        _until(client, [])
+        wait_until(lambda: _titles(client) == [])

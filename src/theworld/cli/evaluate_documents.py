@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -163,8 +164,7 @@ def watching() -> Iterator[Watch]:
         def watch(label: str, total: int) -> Callable[[], None]:
             if progress.disable:
                 progress.console.print(label)
-            task = progress.add_task(label, total=total)
-            return lambda: progress.advance(task)
+            return partial(progress.advance, progress.add_task(label, total=total))
 
         yield watch
 

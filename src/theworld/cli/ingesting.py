@@ -51,7 +51,9 @@ class ProgressBars:
         self.update(part, advance=steps)
 
     def update(self, part: str, **reached: Any) -> None:
-        """Move a bar as `Progress.update` says."""
+        """Move a bar as `Progress.update` says; the first time, show it."""
+        if part not in self._tasks:
+            self.start(part, 0)
         self._progress.update(self._tasks[part], **reached)
         if self._progress.disable and time.monotonic() >= self._due:
             self._due = time.monotonic() + LINES_EVERY_S

@@ -214,7 +214,7 @@ def revoke(
     key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="Its id: the part between the underscores.")],
     store: StoreOption = None,
 ) -> None:
-    """Make a key worthless, within seconds also in services that run."""
+    """Make a key worthless, at once also in services that run."""
     with _keys(store) as ring:
         if not ring.revoke(key_id):
             raise SettingsError(

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import TaskID
 
-from theworld.cli.ingesting import LABELS, progress_bars
+from theworld.cli.ingesting import ProgressBars, progress_bars
 from theworld.cli.options import INTERRUPTED, JsonFlag, LanguageName
 from theworld.cli.output import console, error_console, print_json, printable
 
@@ -30,13 +29,11 @@ def build(
     from theworld.wikidata import build_snapshot
 
     err = error_console()
-    tasks: dict[str, TaskID] = {}
     with progress_bars(err) as progress:
+        bars = ProgressBars(progress)
 
         def show(part: str, done: int, total: int) -> None:
-            if part not in tasks:
-                tasks[part] = progress.add_task(LABELS.get(part, part))
-            progress.update(tasks[part], completed=done, total=total)
+            bars.update(part, completed=done, total=total)
 
         try:
             report = build_snapshot(dump, out, min_sitelinks=min_sitelinks, replace=replace, progress=show)

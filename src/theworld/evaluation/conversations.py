@@ -23,6 +23,7 @@ from theworld.evaluation.documents.question_set import (
     DocumentAnswer,
     DocumentQuestion,
     QuestionSet,
+    WithGold,
     read_answer,
 )
 from theworld.evaluation.documents.scoring import fold as plainly
@@ -42,13 +43,9 @@ RETRIEVED = ("file recall@5", "answer contained")
 """Measures taken of both ways of asking."""
 
 
-class Turn(BaseModel):
-    """A turn of a conversation; fields that are not listed are passed over."""
+class Turn(WithGold):
+    """A turn of a conversation."""
 
-    model_config = ConfigDict(frozen=True)
-
-    question: str = Field(min_length=1)
-    """As the user types it."""
     reply: str
     """The ideal reply, the history of the turns that follow."""
     refers: str = STANDS_ALONE
@@ -57,10 +54,6 @@ class Turn(BaseModel):
     """The question as a person made it stand alone."""
     standalone_must_contain: tuple[str | tuple[str, ...], ...] = ()
     """What a stand-alone question holds: texts, or lists of which one is held."""
-    answers: tuple[str, ...] = ()
-    parts: tuple[tuple[str, ...], ...] = ()
-    files: tuple[str, ...] = ()
-    also: tuple[tuple[str, ...], ...] = ()
     unanswerable: bool = False
 
     def rewriting(self, alone: str) -> dict[str, float]:
@@ -146,7 +139,7 @@ def measure_threads(
             if graph is None:
                 scores = turn.rewriting(resolver.resolve(turn.question, history).standalone_query or turn.question)
             else:
-                fields = turn.model_dump(include={"question", "answers", "parts", "files", "also"})
+                fields = turn.model_dump(include=set(WithGold.model_fields))
                 kind = "unanswerable" if turn.unanswerable else "fact"
                 question = DocumentQuestion(id=f"{thread.id}#{number}", kind=kind, lang=thread.lang, **fields)
                 scores, alone, answer = _asked(turn, question, history, documents, graph)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theworld.errors import SettingsError
 from theworld.integrations.passages import PassageSearch
 from theworld.packages import install_command
 from theworld.state import Context
 
 try:
-    from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack import Document, component
 except ImportError as error:
     raise SettingsError(
         "haystack-ai is not installed", where=__name__, remedy=f"Install it: {install_command('haystack')}"
@@ -46,16 +44,3 @@ class TheWorldRetriever:
                 for passage in found
             ]
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what a saved pipeline keeps of it."""
-        given: dict[str, Any] = default_to_dict(
-            self, store=self.store, top_k=self.top_k, tenant=self.tenant, filters=self.filters
-        )
-        return given
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TheWorldRetriever:
-        """Return it as a pipeline saved it."""
-        made: TheWorldRetriever = default_from_dict(cls, data)
-        return made

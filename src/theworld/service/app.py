@@ -24,7 +24,6 @@ from theworld import __version__
 from theworld.native_memory import share_heaps
 from theworld.service import dify, mcp, page
 from theworld.service.api import ask, documents, evaluation, graph, health, nodes, records, traffic
-from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.replies import JSON, ApiError, Code, error_body, install, language_of, load_messages
 from theworld.service.api.serving import ClientGoneError
 from theworld.service.openai import answers, vectors
@@ -66,7 +65,6 @@ def create_app(
         docs_url=None,  # theworld.service.page: FastAPI's page loads scripts from another host
         redoc_url=None,
     )
-    app.state.verified = VerifiedKeys()
     if service is not None:
         app.state.service = service
     for router in (

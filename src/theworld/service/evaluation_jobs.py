@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from multiprocessing import connection
 from multiprocessing.process import BaseProcess
 from statistics import fmean
 from typing import Any
@@ -241,20 +240,16 @@ class JobLauncher:
 
     def _follow(self) -> None:
         """Run one worker after the other as long as they are wanted."""
-        context, process = multiprocessing.get_context("spawn"), None
+        context, args = multiprocessing.get_context("spawn"), (self._settings,)
         while True:
             with self._changing:
-                if process is not None:
-                    process.join()
-                wanted, self._wanted, self._following = self._wanted, False, False
-                self._changing.notify_all()
-                if not wanted:
+                self._following, self._wanted = self._wanted, False
+                if not self._following:
+                    self._changing.notify_all()
                     return
-                args, name = (self._settings,), "evaluation-worker"
-                process = context.Process(target=work_on_jobs, args=args, name=name, daemon=True)
-                process.start()
-                self._process, self._following = process, True
-            connection.wait([process.sentinel])
+                self._process = context.Process(target=work_on_jobs, args=args, name="evaluation-worker", daemon=True)
+                self._process.start()
+            self._process.join()
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until the worker has nothing more to do; False when that took too long."""
@@ -265,16 +260,13 @@ class JobLauncher:
         """Stop the worker; its job goes on at the next start."""
         with self._changing:
             self._closed, self._wanted = True, False
-            if not self._following or self._process is None:
-                return
-            self._process.terminate()
-        if not self.wait(10):
+            if self._process is not None:
+                self._process.terminate()
+        if not self.wait(10) and self._process is not None:
             self._process.kill()
 
 
 LOCK = "evaluation"
-LINGER_S = 3.0
-"""How long the process waits for another job, so that opening the store is paid for once."""
 
 
 def work_on_jobs(settings: Settings) -> None:
@@ -294,12 +286,7 @@ def work_on_jobs(settings: Settings) -> None:
         if not alone or evaluations.next_job() is None:
             return
         with open_resources(settings) as resources:
-            idle_since = time.monotonic()
-            while time.monotonic() - idle_since < LINGER_S and os.getppid() == parent:
-                job = evaluations.next_job()
-                if job is None:
-                    time.sleep(0.1)
-                    continue
+            while os.getppid() == parent and (job := evaluations.next_job()) is not None:
                 try:
                     run_job(job, evaluations, resources, alone=lambda: os.getppid() != parent)
                 except JobStoppedError:
@@ -307,4 +294,3 @@ def work_on_jobs(settings: Settings) -> None:
                 except Exception as error:
                     log.exception("evaluation job %s failed", job.job_id)
                     evaluations.finish(job.id, "failed", error=type(error).__name__)
-                idle_since = time.monotonic()

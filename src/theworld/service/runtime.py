@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from theworld.evaluation.online import Outcome
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.graph.build import CompiledGraph
 from theworld.graph.resources import warm_up
@@ -26,7 +25,7 @@ from theworld.service.documents import DocumentWriter
 from theworld.service.evaluation_jobs import JobLauncher
 from theworld.service.metrics import RequestSpans, ServiceMetrics, exporter_of
 from theworld.service.requests.limiter import ConcurrencyLimiter
-from theworld.service.requests.record import FinishedRequest, settings_hash
+from theworld.service.requests.record import FinishedRequest, outcome_of_run
 from theworld.service.requests.running import run_graph
 from theworld.service.requests.strategies import Strategy, read_strategy
 from theworld.service.requests.writer import RequestWriter
@@ -76,8 +75,6 @@ class Service:
     A writer waits for the store's lock and for its models; in the threads that questions and keys use, a few of them
     would keep everybody out.
     """
-    settings_hash: str = field(init=False)
-    """Of the settings answers depend on."""
     _shadows: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="strategy-b"))
     _shadows_waiting: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(SHADOWS_WAITING))
     _dice: random.Random = field(default_factory=random.Random)
@@ -88,7 +85,6 @@ class Service:
         self.evaluations = Evaluations(self.ledger)
         self.limiter = ConcurrencyLimiter(chosen.running, chosen.waiting, self.metrics.present.set)
         self.uploads = ConcurrencyLimiter(1, UPLOADS_WAITING)
-        self.settings_hash = settings_hash(self.settings)
 
     @property
     def settings(self) -> Settings:
@@ -117,13 +113,12 @@ class Service:
         since = int((self.clock() - hours * 3600) * 1000)
         return since, iter(self.journal.requests(tenant, since_ms=since, endpoints=("search", "ask")))
 
-    def finished(self, asked: FinishedRequest, outcome: Outcome | None = None) -> None:
+    def finished(self, asked: FinishedRequest) -> None:
         """Put a finished run on record, count it and trace it; none of this can fail the request."""
         if self.writer is not None:
             self.writer.put(asked)
         try:
-            if outcome is not None:
-                self.metrics.count_run(asked.run, outcome)
+            self.metrics.count_run(asked.run, outcome_of_run(asked.run, asked.endpoint, asked.elapsed_ms))
             named = {name: getattr(asked, name) for name in ("endpoint", "request_id", "trace_id", "tenant")}
             self.spans.emit(asked.run, **named)
         except Exception:
@@ -148,13 +143,11 @@ class Service:
             begun = time.perf_counter()
             run = run_graph(self.graph_b, asked.run.question, context, until=asked.until, choice=asked.choice)
             self.metrics.shadow.labels("ok" if run.error is None else "error").inc()
-            settings = self.resources_b.settings
             beside = replace(
                 asked,
                 request_id=uuid.uuid4().hex,
                 run=run,
-                settings=settings,
-                settings_hash=settings_hash(settings),
+                settings=self.resources_b.settings,
                 model_version=self.resources_b.reranker.name,
                 elapsed_ms=(time.perf_counter() - begun) * 1000,
                 arm=self.strategy_b.name,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from service_cases import wait_until
+from service_process import START_S
 from theworld.service import evaluation_jobs
 from theworld.settings import Settings
 from worker_models import leave_slowly
@@ -18,17 +18,14 @@ def test_what_comes_in_while_the_worker_ends_is_another_ones(tmp_path, monkeypat
     began = tmp_path / "began"
     launcher = evaluation_jobs.JobLauncher(Settings(store=began))
     launcher.start()
-    for _ in range(1000):
-        if began.exists():
-            break
-        time.sleep(0.02)
+    wait_until(began.exists)
     launcher.start()
     launcher.start()
-    assert launcher.wait(60)
+    assert launcher.wait(START_S)
     assert began.read_text().splitlines() == ["began"] * 2
     launcher.start()
     launcher.start()
     launcher.close()
     launcher.start()
-    assert launcher.wait(60)
+    assert launcher.wait(START_S)
     assert len(began.read_text().splitlines()) <= 3, "nothing is started after the end"

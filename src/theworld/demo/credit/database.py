@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, timedelta
 from functools import partial
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +108,10 @@ def tenant_rows(tenant: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str
         company, bank = line_of[line][1:3]
         changes.append((f"CC-{i:03}-{line}", line, company, bank, day, kind, amount, limits[line], reason))
     # One account per company and branch that lends to it.
-    branches: dict[str, list[str]] = {row[0]: [] for row in given["company"]}
-    for row in lines:
-        if row[3] not in branches[row[1]]:
-            branches[row[1]].append(row[3])
+    branches = {
+        company: dict.fromkeys(branch for _, owner, _, branch, *_ in lines if owner == company)
+        for company, *_ in given["company"]
+    }
     first = facts["first_day"]
     accounts = [
         (f"A-{c}-{i}", c, branch, first - timedelta(days=400 + 10 * i), 200 + (len(c) * 137 + i * 311) % 4000)
@@ -159,20 +160,9 @@ def _transactions(tenant: Mapping[str, Any], accounts: Sequence[Row], facts: Map
 
 def _affiliations(given: Mapping[str, Sequence[Row]], shares: Sequence[Row]) -> set[Row]:
     """Return (company, related company, basis) both ways: one group, control, or a guarantee between them."""
-    pairs: dict[tuple[str, str], str] = {}
-    for _, guarantor, guaranteed, *_ in given["guarantee"]:
-        pairs[guarantor, guaranteed] = "guarantee"
-    groups: dict[str, list[str]] = {}
-    for row in given["company"]:
-        if row[5]:
-            groups.setdefault(row[5], []).append(row[0])
-    for members in groups.values():
-        pairs |= {(one, other): "group" for i, one in enumerate(members) for other in members[i + 1 :]}
-    pairs |= {(holder, held): "control" for _, holder, held, share, _ in shares if share > 50}
-    chosen: dict[frozenset[str], str] = {}
-    order = ("guarantee", "group", "control")
-    for (one, other), basis in pairs.items():
-        known = chosen.get(frozenset((one, other)))
-        if known is None or order.index(basis) > order.index(known):
-            chosen[frozenset((one, other))] = basis
-    return {(one, other, basis) for pair, basis in chosen.items() for one, other in (sorted(pair), sorted(pair)[::-1])}
+    basis_of = {frozenset(row[1:3]): "guarantee" for row in given["guarantee"]}
+    for one, other in combinations(given["company"], 2):
+        if one[5] and one[5] == other[5]:
+            basis_of[frozenset((one[0], other[0]))] = "group"
+    basis_of |= {frozenset((holder, held)): "control" for _, holder, held, share, _ in shares if share > 50}
+    return {(one, other, basis) for pair, basis in basis_of.items() for one, other in permutations(pair)}

@@ -28,21 +28,13 @@ _LAYOUT = f"A question set holds {CORPUS}/ and {QUESTIONS}."
 QuestionKind = Literal["fact", "howto", "two-file", "unanswerable"]
 
 
-class DocumentQuestion(BaseModel):
+class WithGold(BaseModel):
     """A question with what shows that an answer to it is right; fields that are not listed are passed over."""
 
     model_config = ConfigDict(frozen=True)
 
-    id: str = Field(min_length=1)
-    """Unique within the set."""
     question: str = Field(min_length=1)
     """As a user puts it."""
-    kind: QuestionKind
-    """`unanswerable`: the documents do not say it."""
-    lang: str = ""
-    """Language of the question."""
-    cross: bool = False
-    """True when the documents are in another language than the question."""
     answers: tuple[str, ...] = ()
     """Strings of which one shows that the answer is there."""
     parts: tuple[tuple[str, ...], ...] = ()
@@ -51,6 +43,19 @@ class DocumentQuestion(BaseModel):
     """Files with the evidence, relative to the corpus; all of them are needed."""
     also: tuple[tuple[str, ...], ...] = ()
     """For each of them, in the same order, other files that say the same."""
+
+
+class DocumentQuestion(WithGold):
+    """A question of a set."""
+
+    id: str = Field(min_length=1)
+    """Unique within the set."""
+    kind: QuestionKind
+    """`unanswerable`: the documents do not say it."""
+    lang: str = ""
+    """Language of the question."""
+    cross: bool = False
+    """True when the documents are in another language than the question."""
     tags: tuple[str, ...] = ()
     """What the question is about or how it is put."""
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import ipaddress
-from dataclasses import dataclass, field
-from functools import lru_cache
-from time import monotonic
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Header, Request
@@ -18,9 +15,6 @@ from theworld.service.runtime import Service
 from theworld.stores.ledger.api_keys import Principal, is_key
 
 DEFAULT_TENANT = "default"
-FORGET_S = 2.0
-"""How long a verified key is believed, so that a revoked one is refused soon."""
-_REMEMBERED = 1024
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
@@ -40,29 +34,6 @@ class Caller:
     """None on the machine itself, where no key is needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedKeys:
-    """Remembers for a moment which tokens were right, by their hash."""
-
-    _known: dict[bytes, tuple[float, Principal]] = field(default_factory=dict)
-
-    async def verify(self, service: Service, token: str) -> Principal | None:
-        """Return whose token it is."""
-        name = hashlib.sha256(token.encode("utf-8", "replace")).digest()
-        until, principal = self._known.get(name, (0.0, None))
-        if principal is not None and monotonic() < until:
-            return principal
-        found = await asyncio.to_thread(service.keys.verify, token)
-        if found is None:
-            self._known.pop(name, None)
-            return None
-        if len(self._known) >= _REMEMBERED:
-            self._known.clear()
-        self._known[name] = (monotonic() + FORGET_S, found)
-        return found
-
-
-@lru_cache(1024)
 def is_loopback(host: str | None) -> bool:
     """Return whether an address is this machine's own."""
     if host is None:
@@ -107,7 +78,7 @@ def caller_with(scope: Literal["query", "write", "evaluate"], *, placeholder: bo
             return Caller(tenant or DEFAULT_TENANT, None)
         if credentials is None:
             raise ApiError(Code.NO_KEY, "send Authorization: Bearer KEY")
-        principal = await request.app.state.verified.verify(service, credentials.credentials)
+        principal = await asyncio.to_thread(service.keys.verify, credentials.credentials)
         if principal is None:
             raise ApiError(Code.NO_KEY, "this one is unknown, expired or revoked")
         if scope not in principal.scopes:

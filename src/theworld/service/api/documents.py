@@ -195,17 +195,13 @@ class WholeDocument(DocumentData):
     parts: list[NotePlace] = Field(description="Its notes in order")
 
 
-class WriteData(BaseModel):
+class WriteData(DocumentsData):
     """What one request, or one round of a watched folder, wrote."""
 
     what: str = Field(description="The file's name, the first document's id, or the folders")
     ended: datetime = Field(description="When it ended, UTC")
     seconds: float = Field(description="How long it took")
-    written: int = Field(description="Documents new or changed")
-    unchanged: int = Field(description="Documents that were there as they are")
     deleted: int = Field(description="Documents deleted")
-    notes: int = Field(description="Notes written")
-    failed: list[LeftOut] = Field(description="What was left out, and why")
 
 
 class StoreData(BaseModel):

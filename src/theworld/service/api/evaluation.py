@@ -114,12 +114,17 @@ class DatasetSummaryData(DatasetData):
     created_ms: int = Field(description="When it was made (milliseconds since 1970)")
 
 
-class DatasetsData(BaseModel):
+class PageData(BaseModel):
+    """Where a page of a list stands."""
+
+    total: int = Field(description="How many there are in all")
+    next_after: str | None = Field(description="Send it as `after` for the next page; null at the end")
+
+
+class DatasetsData(PageData):
     """Some of the sets, the newest first."""
 
     datasets: list[DatasetSummaryData] = Field(description="Of this page")
-    total: int = Field(description="How many there are in all")
-    next_after: str | None = Field(description="Send it as `after` for the next page; null at the end")
 
 
 @enveloped(router.post, "/datasets", "Keep a question set", status=201)
@@ -189,12 +194,10 @@ class JobData(BaseModel):
     finished_ms: int | None = Field(description="When it was over")
 
 
-class JobsData(BaseModel):
+class JobsData(PageData):
     """Some of the jobs, the newest first."""
 
     jobs: list[JobData] = Field(description="Of this page")
-    total: int = Field(description="How many there are in all")
-    next_after: str | None = Field(description="Send it as `after` for the next page; null at the end")
 
 
 class ReportData(BaseModel):
@@ -217,7 +220,7 @@ def add_job(request: Request, body: JobRequest, caller: Evaluating) -> JobData:
     if job_id is None:
         raise ApiError(Code.TOO_MANY, details={"unfinished_jobs": MOST_OPEN})
     service.jobs.start()
-    return _data(service, _job(service, job_id, caller.tenant))
+    return _stored(service, job_id, caller.tenant)
 
 
 @enveloped(router.get, "/jobs", "List evaluations")
@@ -231,16 +234,15 @@ def list_jobs(request: Request, caller: Evaluating, *, after: After = "", limit:
 @enveloped(router.get, "/jobs/{job_id}", "How far is an evaluation?")
 def get_job(request: Request, job_id: Id, caller: Evaluating) -> JobData:
     """Return progress and, when it is done, metrics, comparison and failures."""
-    service = service_of(request)
-    return _data(service, _job(service, job_id, caller.tenant))
+    return _stored(service_of(request), job_id, caller.tenant)
 
 
 @enveloped(router.delete, "/jobs/{job_id}", "Cancel an evaluation")
 def cancel_job(request: Request, job_id: Id, caller: Evaluating) -> JobData:
     """Stop a job after the question in hand; one that is over stays as it is."""
     service = service_of(request)
-    must_exist(service.evaluations.cancel(job_id, tenant=caller.tenant) or None, NO_JOB)
-    return _data(service, _job(service, job_id, caller.tenant))
+    service.evaluations.cancel(job_id, tenant=caller.tenant)
+    return _stored(service, job_id, caller.tenant)
 
 
 @enveloped(router.get, "/jobs/{job_id}/report", "Failure report")
@@ -267,8 +269,8 @@ def get_report(
     return ReportData(format=format, report=markdown_html(text) if format == "fragment" else text)
 
 
-def _job(service: Service, job_id: str, tenant: str) -> Job:
-    return must_exist(service.evaluations.job(job_id, tenant=tenant), NO_JOB)
+def _stored(service: Service, job_id: str, tenant: str) -> JobData:
+    return _data(service, must_exist(service.evaluations.job(job_id, tenant=tenant), NO_JOB))
 
 
 def _data(service: Service, job: Job) -> JobData:

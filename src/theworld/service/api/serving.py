@@ -31,7 +31,7 @@ from theworld.service.api.replies import (
     message_of,
 )
 from theworld.service.api.schemas import AskRequest, Replied, SearchRequest
-from theworld.service.requests.record import FinishedRequest, outcome_of_run
+from theworld.service.requests.record import FinishedRequest
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
 from theworld.service.runtime import Service
 
@@ -195,7 +195,6 @@ class RequestContext:
             until=self.until,
             run=run,
             settings=service.settings,
-            settings_hash=service.settings_hash,
             store_sequence=sequence,
             model_version=service.resources.reranker.name,
             elapsed_ms=self.elapsed_ms,
@@ -205,7 +204,7 @@ class RequestContext:
             created=service.clock(),
         )
         if self.on_record:
-            service.finished(asked, outcome_of_run(run, self.endpoint, asked.elapsed_ms))
+            service.finished(asked)
         if gone:
             raise ClientGoneError from problem
         if problem is not None:

@@ -7,7 +7,8 @@ values, in words, Chinese or English, and as a mermaid drawing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -183,27 +184,22 @@ SHOWN = 5
 _LABEL = 40
 
 
-class Speaker:
-    """Says the texts of data/words.yaml in one language, filled in."""
+Say = Callable[..., str]
 
-    def __init__(self, language: Language) -> None:
-        self._language = language
 
-    def __call__(self, key: str, values: Mapping[str, Any] | None = None, **more: Any) -> str:
-        """Return a text, filled from a mapping and from keywords; a time that is None counts as 0."""
-        filled = {
-            name: 0.0 if value is None and name.endswith("_ms") else value for name, value in (values or {}).items()
-        }
-        words = load_table("theworld.service.requests", "data/words.yaml")
-        return str(words[key][self._language]).format(**{**filled, **more})
+def say_in(language: Language, key: str, values: Mapping[str, Any] | None = None, **more: Any) -> str:
+    """Return a text of data/words.yaml, filled from a mapping and from keywords; a time that is None counts as 0."""
+    times = {name: 0.0 for name, value in (values or {}).items() if value is None and name.endswith("_ms")}
+    words = load_table("theworld.service.requests", "data/words.yaml")
+    return str(words[key][language]).format(**{**(values or {}), **times, **more})
 
 
 def as_text(found: Explanation, language: Language) -> str:
     """Return the explanation in words, the first notes of every list."""
-    return "\n".join(_lines(found, Speaker(language)))
+    return "\n".join(_lines(found, partial(say_in, language)))
 
 
-def _lines(found: Explanation, say: Speaker) -> Iterator[str]:
+def _lines(found: Explanation, say: Say) -> Iterator[str]:
     request = found.request
     yield say("request", request)
     if request["parent"]:
@@ -234,7 +230,7 @@ def _lines(found: Explanation, say: Speaker) -> Iterator[str]:
     yield from _ending(found, say)
 
 
-def _ending(found: Explanation, say: Speaker) -> Iterator[str]:
+def _ending(found: Explanation, say: Say) -> Iterator[str]:
     yield from (say("path", text=path.get("text") or path["note_id"]) for path in found.paths[:SHOWN])
     for item in found.entities["judgements"]:
         selection = item.get("selection") or {}
@@ -255,7 +251,7 @@ def _ending(found: Explanation, say: Speaker) -> Iterator[str]:
     yield from (say("beside", request_id=other) for other in found.arms)
 
 
-def _more(items: list[Any], say: Speaker) -> Iterator[str]:
+def _more(items: list[Any], say: Say) -> Iterator[str]:
     if len(items) > SHOWN:
         yield say("more", count=len(items) - SHOWN)
 

@@ -144,7 +144,6 @@ class FinishedRequest:
     run: Run
     settings: Settings
     """Those it ran with, a strategy's changes included."""
-    settings_hash: str
     store_sequence: int
     model_version: str
     """Name and version of the reranker."""
@@ -177,7 +176,8 @@ def record_of(asked: FinishedRequest) -> RequestRecord:
         "top_k": top_k or retrieval.top_k,
     }
     request = {
-        **{name: getattr(asked, name) for name in (*same, "store_sequence", "settings_hash")},
+        **{name: getattr(asked, name) for name in (*same, "store_sequence")},
+        "settings_hash": settings_hash(asked.settings),
         "created_ms": int(asked.created * 1000),
         "status": "cancelled" if isinstance(run.error, CancelledRunError) else wrong,
         "question": state.get("question") or run.question.question,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from theworld import __version__
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.graph import Resources, build_graph
 from theworld.graph.build import CompiledGraph
-from theworld.service.requests.explanation import Speaker, fused_again, logged_rankings
+from theworld.service.requests.explanation import Say, fused_again, logged_rankings, say_in
 from theworld.service.requests.record import digest_of, replayable, settings_hash, without_times
 from theworld.service.requests.running import Run, rerank_given, run_graph
 from theworld.service.requests.strategies import Strategy
@@ -71,7 +72,7 @@ def replay(
             graph or build_graph(resources), question, context,
             until=stored["until"], choice=stored["choice"], cancelled=cancelled,
         )  # fmt: skip
-    parts, old, say = replayable(run), _old_parts(record), Speaker(language)
+    parts, old, say = replayable(run), _old_parts(record), partial(say_in, language)
     digests, before = digest_of(parts), request["outcome"]["digests"]
     stages = {name: digests[name] == before.get(name) for name in parts}
     parts["ranking"] = [[one[name] for name in _RANKED] for one in parts["ranking"]]
@@ -107,7 +108,7 @@ _RANKED = ("note_id", "fused_rank", "rerank_rank", "rerank_score", "final_score"
 """What is compared of the final list; the table names the reranker's `rank` and `score`."""
 
 
-def _differences(old: Any, new: Any, say: Speaker, where: str = "") -> Iterator[str]:
+def _differences(old: Any, new: Any, say: Say, where: str = "") -> Iterator[str]:
     """Yield where two plain values differ, in words."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
@@ -122,7 +123,7 @@ def _differences(old: Any, new: Any, say: Speaker, where: str = "") -> Iterator[
 
 
 def _causes(
-    record: RequestRecord, run: Run, resources: Resources, strategy: Strategy | None, say: Speaker
+    record: RequestRecord, run: Run, resources: Resources, strategy: Strategy | None, say: Say
 ) -> Iterator[str]:
     request = record.request
     if strategy is not None:

@@ -83,12 +83,18 @@ def run_graph(
     `choice` answers the question the graph asks back when a reference is ambiguous (`context.clarify`). `cancelled` is
     looked at between nodes.
     """
-    follower = _Follower(Run(question, context), graph, until, watch, cancelled)
-    with _kept(follower.run):
+    config: RunnableConfig | None = None
+    if choice is not None:  # only what is saved can go on; nothing of a conversation is kept between requests
+        graph = graph.copy(update={"checkpointer": allow_state_types(InMemorySaver())})
+        config = {"configurable": {"thread_id": uuid.uuid4().hex}}
+    follower = _Follower(Run(question, context), graph, config, until, watch, cancelled)
+    run = follower.run
+    with _kept(run):
         follower.follow(question)
-        if follower.run.clarification is not None and choice is not None:
-            follower.resume(choice)
-    return follower.run
+        if run.clarification is not None and choice is not None:
+            run.clarification, run.steps = None, []
+            follower.follow(Command(resume=choice))
+    return run
 
 
 @contextmanager
@@ -108,16 +114,17 @@ class _Follower:
 
     run: Run
     graph: CompiledGraph
+    config: RunnableConfig | None
     until: Until
     watch: Watch | None
     cancelled: Callable[[], bool]
 
-    def follow(self, given: Any, config: RunnableConfig | None = None) -> None:
+    def follow(self, given: Any) -> None:
         """Go through the stream to the goal."""
         modes: list[StreamMode] = ["updates", "values"]
         if self.watch is not None:
             modes.append("custom")  # for tokens as they come LangGraph waits in one more thread, which takes time
-        stream = self.graph.stream(given, config, context=self.run.context, stream_mode=modes, output_keys=KEYS)
+        stream = self.graph.stream(given, self.config, context=self.run.context, stream_mode=modes, output_keys=KEYS)
         reached = False
         # What is broken off gives its turn back now, not when its traceback is forgotten.
         with closing(cast("Generator[Any]", stream)) as parts:
@@ -135,15 +142,6 @@ class _Follower:
                         reached = reached or self.reached(node, update or {})
                 elif self.watch is not None and event.get("type") in {"token", "restart"}:
                     self.watch(event["type"], event.get("text", ""))
-
-    def resume(self, choice: str) -> None:
-        """Go the same way again, this time with the choice: nothing of a conversation is kept between requests."""
-        config: RunnableConfig = {"configurable": {"thread_id": uuid.uuid4().hex}}
-        saved = self.graph.copy(update={"checkpointer": allow_state_types(InMemorySaver())})
-        question, context = self.run.question, self.run.context
-        _Follower(Run(question, context), saved, self.until, None, self.cancelled).follow(question, config)
-        self.graph, self.run.clarification, self.run.steps = saved, None, []
-        self.follow(Command(resume=choice), config)
 
     def reached(self, node: str, update: Mapping[str, Any]) -> bool:
         """Return whether the goal is behind this node's update."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -86,9 +85,7 @@ def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 def read_strategy(text: str, where: str = "service.ab_strategy") -> Strategy:
     """Return the strategy of a JSON text, which stands at `where`; SettingsError when it is none."""
     try:
-        return Strategy.model_validate(json.loads(text))
-    except (ValueError, ValidationError) as error:
-        message = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise SettingsError(
-            f"is no strategy: {message}", where=where, remedy='Such as {"name": "B", "rerank": false}.'
-        ) from error
+        return Strategy.model_validate_json(text)
+    except ValidationError as error:
+        what, remedy = error.errors(include_url=False)[0]["msg"], 'Such as {"name": "B", "rerank": false}.'
+        raise SettingsError(f"is no strategy: {what}", where=where, remedy=remedy) from error
