@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -217,34 +217,28 @@ def find(
 
 def _paths(
     index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, nodes: Sequence[int], language: Language
-) -> list[OntologyPath]:
-    """Return the ways to what several starts lead to most strongly, without the starts themselves."""
+) -> Iterator[OntologyPath]:
+    """Yield the ways to what several starts lead to most strongly, without the starts themselves."""
     own = {one.start for one in walks}
-    found = []
     for node in [node for node in nodes if node not in own][:PATHS]:
         one, ref = walks[int(reached.walk[node])], index.graph.refs[node]
         steps = word_way(one.way_to(node), index.graph, language)
         label = label_of(index.graph, node, language)
         weight = round(float(one.strengths[np.searchsorted(one.nodes, node)]), _DIGITS)
         text = word_steps(steps)
-        found.append(OntologyPath(kind=ref.kind, key=ref.key, label=label, steps=steps, weight=weight, text=text))
-    return found
+        yield OntologyPath(kind=ref.kind, key=ref.key, label=label, steps=steps, weight=weight, text=text)
 
 
 def _capabilities(
     index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, nodes: Sequence[int], language: Language
-) -> list[CandidateCapability]:
-    found = []
+) -> Iterator[CandidateCapability]:
     for node in [node for node in nodes if index.graph.refs[node].kind == "Capability"][:CAPABILITIES]:
         capability = index.lookup.capabilities[index.graph.refs[node].key]
         way = walks[int(reached.walk[node])].way_to(node)
-        found.append(
-            CandidateCapability(
-                key=capability.id,
-                label=capability.labels.preferred(language),
-                description=capability.description.of(language),
-                score=round(float(reached.total[node]), _DIGITS),
-                path=word_steps(word_way(way, index.graph, language)),
-            )
+        yield CandidateCapability(
+            key=capability.id,
+            label=capability.labels.preferred(language),
+            description=capability.description.of(language),
+            score=round(float(reached.total[node]), _DIGITS),
+            path=word_steps(word_way(way, index.graph, language)),
         )
-    return found

@@ -224,7 +224,6 @@ class _Fitting:
 
 
 REMEDIES: tuple[tuple[tuple[str, ...], Callable[[_Fitting, _Spot], Remedied]], ...] = (
-    (("int_from_float",), lambda _fitting, _spot: None),
     (("int_", "float_", "decimal_", "finite_"), _Fitting._number),
     (("bool_",), lambda _fitting, spot: remedies.truth(spot.item)),
     (("enum", "literal_error"), lambda _fitting, spot: remedies.label(spot.item, labels_of(spot.annotations))),

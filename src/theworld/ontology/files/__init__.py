@@ -42,10 +42,8 @@ def load_ontology(file: Path, *, terms: Path | None = None, losses: list[Loss] |
 
 def dump_ontology(ontology: Ontology, kind: Format) -> str:
     """Return an ontology in a format."""
-    if kind == "yaml":
-        return to_yaml(ontology)
-    if kind == "json":
-        return to_json(ontology)
+    if kind in {"yaml", "json"}:
+        return to_yaml(ontology) if kind == "yaml" else to_json(ontology)
     import_package("rdflib", extra="ontology")
     from theworld.ontology.files.rdf_writing import to_rdf
 
