@@ -209,7 +209,8 @@ class Matcher:
         self.lookup = lookup
         load_comparisons()  # read now, not within the first question's deadline
         named = list(named_elements(lookup))
-        self._table: PhraseTable[Name] = PhraseTable(named)
+        self.table: PhraseTable[Name] = PhraseTable(named)
+        """Finds all names in a text, without choosing among them."""
         self._labels: dict[str, list[Ref]] = defaultdict(list)
         for label, name in named:
             if name.kind in {"label", "synonym"} and name.ref not in self._labels[label]:
@@ -239,7 +240,7 @@ class Matcher:
             for number in number_constraints(asked)
             if not any(start < number.end and number.start < end for start, end in spans)
         ]
-        inside = self._table.find(asked.units)
+        inside = self.table.find(asked.units)
         found = [one for one in inside if not any(start < one.end and one.start < end for start, end in spans)]
         chosen = longest(found)
         matches = self._resolved(chosen, question)
@@ -256,10 +257,6 @@ class Matcher:
         for match in (*matches.matches, *matches.nested):
             found |= self._relations_with.get(tuple(unit.value for unit in units(match.text)), set())
         return frozenset(found)
-
-    def phrases(self, text: str) -> list[Found[Name]]:
-        """Return all names in a text, without choosing among them."""
-        return self._table.find(read_question(text).units)
 
     def _resolved(self, chosen: Sequence[Found[Name]], question: str) -> list[Match]:
         """Of elements that share a name, keep those that fit the classes the rest of the question is about."""

@@ -199,18 +199,17 @@ def find(
         best = order[first]
         notes.add(found, values[best], one.nodes[which[best]], number)
     ranked, nodes = notes.ranked()[:limit], reached.ranked()
-
-    def note_path(note: int) -> EvidencePath:
-        value, number, node = float(notes.best[note]), int(notes.walk[note]), int(notes.node[note])
-        label, note_id = label_of(index.graph, node, language), index.notes.ids[note]
-        last = PathStep(source=label, relation=str(step_words()["named_in"][language]), target=note_id)
-        steps = (*word_way(walks[number].way_to(node), index.graph, language), last)
-        return EvidencePath(note_id=note_id, steps=steps, weight=round(value, _DIGITS), text=word_steps(steps))
-
+    note_paths, named_in_words = list[EvidencePath](), str(step_words()["named_in"][language])
+    for note in ranked[:PATHS]:
+        node, note_id = int(notes.node[note]), index.notes.ids[note]
+        last = PathStep(source=label_of(index.graph, node, language), relation=named_in_words, target=note_id)
+        steps = (*word_way(walks[int(notes.walk[note])].way_to(node), index.graph, language), last)
+        weight = round(float(notes.best[note]), _DIGITS)
+        note_paths.append(EvidencePath(note_id=note_id, steps=steps, weight=weight, text=word_steps(steps)))
     return Findings(
         notes=tuple((index.notes.ids[note], round(float(notes.total[note]), _DIGITS)) for note in ranked),
         paths=tuple(_paths(index, walks, reached, nodes, language)),
-        note_paths=tuple(note_path(note) for note in ranked[:PATHS]),
+        note_paths=tuple(note_paths),
         capabilities=tuple(_capabilities(index, walks, reached, nodes, language)),
     )
 

@@ -157,7 +157,8 @@ class _Fitting:
 
     def _number(self, spot: _Spot) -> Remedied:
         """Return a number; refuse units that differ within one list."""
-        found = remedies.number(spot.item, frozenset().union(*(place.words for place in spot.places)))
+        said = " ".join(f"{place.names[0]} {place.title} {place.description}" for place in spot.places)
+        found = remedies.number(spot.item, frozenset(said.replace("_", " ").casefold().split()))
         if found is None:
             return None
         new, unit, why = found
