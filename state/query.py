@@ -94,15 +94,11 @@ class QueryInput(BaseModel):
     )
 
 
-class QueryState(BaseModel):
+class QueryState(QueryInput):
     """Everything that flows through the graph. Lists and dicts with reducers are reset by the first node."""
 
-    question: str = Field(default="", description="The question as asked")
-    history: list[Message] = Field(default_factory=list, description="Earlier messages, oldest first")
-    messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list, description="Chat messages")
-    stances: dict[str, dict[str, str]] = Field(
-        default_factory=dict, description="Stances of the assistant kept per thread: key -> topic, stance, updated_at"
-    )
+    model_config = ConfigDict(extra="ignore")
+
     query: str = Field(
         default="", description="The question as understood so far: references resolved, descriptions replaced by names"
     )

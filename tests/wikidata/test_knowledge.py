@@ -102,15 +102,11 @@ def test_strict_asks_for_the_error(service: Any, make_client: Any, reply: Any) -
         look_up(make_client(), strict=True)
 
 
-def test_candidates_of_the_service_reach_the_state(make_client: Any) -> None:
-    found = look_up(make_client())["entity_candidates"]
-    assert found["Alan Turing"][0].id == "Q7251"
-    assert "instance of: human" in found["Alan Turing"][0].key_props_excerpt
-
-
-def test_cached_candidates_ask_nothing(make_client: Any, service: Any) -> None:
+def test_candidates_of_the_service_reach_the_state_and_cached_ones_ask_nothing(make_client: Any, service: Any) -> None:
     client = make_client(cached=True)
     first = look_up(client)["entity_candidates"]
+    assert first["Alan Turing"][0].id == "Q7251"
+    assert "instance of: human" in first["Alan Turing"][0].key_props_excerpt
     asked = len(service.asked)
     assert asked
     assert look_up(client)["entity_candidates"] == first

@@ -97,10 +97,8 @@ def check_projection(name: str, ledger: Ledger, settings: Settings) -> Iterator[
         return
     last = ledger.sequence()
     identity = ledger.identity() if server is not None else ""
-    opening_it: dict[str, Callable[..., Projection]] = {
-        "sparse": engines.open_sparse, "dense": engines.open_dense, "graph": engines.open_graph
-    }  # fmt: skip
-    with closing(opening_it[name](settings.store, identity, writable=False)) as projection:
+    open_it: Callable[..., Projection] = getattr(engines, f"open_{name}")
+    with closing(open_it(settings.store, identity, writable=False)) as projection:
         asked = getattr(projection, "version", None)  # of those on servers
         version = str(asked()) if asked is not None else ""
         behind = last - projection.applied

@@ -168,17 +168,8 @@ def read_sitelinks(raw: Any) -> dict[str, int]:
 
     It is no field of a candidate, which is what a model sees; the deterministic judge takes it as popularity.
     """
-    found: dict[str, int] = {}
-    for item in items_of(raw):
-        try:
-            qid, stated = qid_in(item.get("id")), item.get("sitelinks")
-        except Exception as error:
-            _LOG.debug("source=wikidata: no sitelinks of a %s: %s", type(item).__name__, type(error).__name__)
-            continue
-        count = len(stated) if isinstance(stated, Mapping) else stated
-        if qid and isinstance(count, int) and not isinstance(count, bool) and count >= 0:
-            found.setdefault(qid, count)
-    return found
+    stated = [one for one in map(readable, items_of(raw)) if "sitelinks" in one]
+    return {one["id"]: one["sitelinks"] for one in reversed(stated)}
 
 
 def items_of(raw: Any) -> list[Any]:
@@ -297,6 +288,7 @@ def readable(candidate: Any) -> dict[str, Any]:
     except Exception as error:
         _LOG.warning("source=wikidata: a candidate cannot be read: %s", type(error).__name__)
         return {}
+    count = len(count) if isinstance(count, Mapping) else count
     if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
         found["sitelinks"] = count
     return found | {"id": qid_in(found["id"]) or found["id"]} if "id" in found else {}

@@ -29,7 +29,7 @@ from theworld.entities.mention import (
     refers,
 )
 from theworld.entities.schema import REASON_NO_CANDIDATES, JudgedEntity, JudgeOutput
-from theworld.entities.words import entry_tokens, fits_type, is_page, is_team, topics_of, type_named, type_of_head
+from theworld.entities.words import entry_tokens, fits_type, is_page, topics_of, type_named, type_of_head
 from theworld.state import ModelUsage
 from theworld.text import tokens
 
@@ -93,7 +93,8 @@ def features_of(mention: MentionInText, candidate: Mapping[str, Any], type_hint:
     topics, wanted = topics_of(entry_tokens(description)), type_named((type_hint or "")[:MAX_HINT])
     said = type_of_head(facts)
     agreement = 0.0 if wanted is None or said is None else 1.0 if fits_type(wanted, said) else -1.0
-    plays = mention.own_words < name_words(label) and is_team(description)
+    is_team = type_of_head(description) == "organization"
+    plays = all((is_team, "sport" in topics, mention.own_words < name_words(label)))
     return Features(
         name=fit,
         close=float(fit >= CLOSE),

@@ -124,7 +124,7 @@ def judge_mentions(
             text = "\n".join([state.query, *(f"{note.title}. {note.text}" for note in notes)])
             judging = partial(judge.judge, entity, text, plain)
             output = run_within(within, judging, name="judge_entities")
-        judgements.append(output.as_judgement())
+        judgements.append(EntityJudgement(**output.entity.model_dump(), **output.model_dump(exclude={"entity"})))
     return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
 
 

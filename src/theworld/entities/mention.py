@@ -76,15 +76,6 @@ def qualifier_of(name: str) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def is_head(mention: str, name: str) -> bool:
-    """Return whether a mention is a name without what narrows it down: its end, or its part before "of" or "in"."""
-    ours, theirs = " ".join(tokens(mention)), " ".join(tokens(name))
-    if not ours or ours == theirs:
-        return False
-    return theirs.endswith(f" {ours}") or theirs.startswith((f"{ours} of ", f"{ours} in "))
-
-
-@lru_cache(maxsize=20_000)
 def _similarity(mention: str, name: str) -> float:
     ours, theirs = entity_key(mention), entity_key(name)
     if not ours or not theirs:
@@ -158,10 +149,13 @@ def lacks_head(mention: MentionInText, candidate: Mapping[str, Any]) -> float:
 
 def holds_office(mention: MentionInText, label: str) -> float:
     """Return 1 for a certain office where the mention is a title before a name: President of the United States for
-    "President" in "President John Adams"."""
+    "President" in "President John Adams". Its name ends with the title, or goes on with "of" or "in"."""
     end = mention.start + len(mention.label)
     titled = mention.start >= 0 and mention.label[:1].isupper() and _TITLED.match(mention.context[end : end + 2])
-    return float(bool(titled) and is_head(mention.label, label))
+    if not titled:
+        return 0.0
+    title, office = " ".join(tokens(mention.label)), " ".join(tokens(label))
+    return float(office.endswith(f" {title}") or office.startswith((f"{title} of ", f"{title} in ")))
 
 
 CONTEXT_WINDOW = 200

@@ -42,8 +42,9 @@ from theworld.text import detect_language
 MAX_REPLY_CHARACTERS = 100_000
 """Longer replies are refused: a judgement is a few hundred characters."""
 MAX_REASON_BYTES = 2048
-_TRUE = frozenset({"true", "yes", "1", "是", "匹配"})
-_FALSE = frozenset({"false", "no", "0", "none", "nil", "否", "不是", "不匹配", "未匹配"})
+_MEANT = dict.fromkeys("true yes 1 是 匹配".split(), True)
+_MEANT |= dict.fromkeys("false no 0 none nil 否 不是 不匹配 未匹配".split(), False)
+"""Words for whether an entry is meant."""
 
 
 class JudgeReply(BaseModel):
@@ -93,7 +94,8 @@ def read_reply(txt: Any) -> StatedJudgement | None:
     # The plainest statement first.
     named = [reply.get("selection"), inner.get("candidate"), inner.get("selection")]
     named += [stated.get("wikidata_qid"), stated.get("wikidata_uri")]
-    qid, matched = next((qid for value in named for qid in _qids_of(value)), None), _truth(stated.get("matched"))
+    qid, said = next((qid for value in named for qid in _qids_of(value)), None), stated.get("matched")
+    matched = bool(said) if isinstance(said, (int, float)) else _MEANT.get((clean_text(said) or "").casefold())
     if report.truncated and matched is not False and (qid is None or txt.rstrip().endswith(qid)):
         return None
     reason = shorten(clean_text(stated.get("reason")) or "", MAX_REASON_BYTES)
@@ -106,14 +108,6 @@ def _qids_of(value: Any) -> Iterator[str]:
         (value,) = value
     fields = [value.get(name) for name in ("id", "qid", "url", "uri")] if isinstance(value, Mapping) else [value]
     return filter(None, map(only_qid_in, fields))
-
-
-def _truth(value: Any) -> bool | None:
-    """Return the truth value that a reply means, also as a number or a word; None when it means none."""
-    if isinstance(value, (int, float)):
-        return bool(value)
-    word = (clean_text(value) or "").casefold()
-    return True if word in _TRUE else False if word in _FALSE else None
 
 
 def parse_llm_output(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from theworld.errors import SettingsError, TheWorldError
-from theworld.state import EntityCandidate, EntityJudgement
+from theworld.state import EntityCandidate
 
 REASON_NO_CANDIDATES = "无候选"
 REASON_UNREADABLE = "输出解析失败"
@@ -70,11 +70,6 @@ class JudgeOutput(BaseModel):
     def as_dict(self) -> dict[str, Any]:
         """Return the plain dict of the specification, null fields kept, aliases as a list."""
         return self.model_dump(mode="json")
-
-    def as_judgement(self) -> EntityJudgement:
-        """Return the value that flows through the graph."""
-        fields = self.model_dump(exclude={"entity"})
-        return EntityJudgement(label=self.entity.label, type_hint=self.entity.type_hint, **fields)
 
 
 def read_limits(cfg: Mapping[str, Any] | CandidateLimits | None) -> CandidateLimits:

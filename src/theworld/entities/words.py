@@ -62,11 +62,6 @@ def sport_words(text: str) -> int:
     return topics_of(words)["sport"] + sum(word in _contests() for word in words)
 
 
-def is_team(description: str) -> bool:
-    """Return whether a description is of a team or a club that plays."""
-    return type_of_head(description) == "organization" and "sport" in topics_of(entry_tokens(description))
-
-
 @cache
 def _patterns(table: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the names of a table and what finds their words; heads of a type are the type's own words too."""

@@ -181,8 +181,7 @@ def kind_words(text: str, head: Span, language: Language) -> str:
 def nothing_else(text: str, parts: Sequence[tuple[int, int]], language: Language, *more: str) -> bool:
     """Return whether nothing stands outside of these places but function words, and words of the kinds in `more`."""
     words = description_words()[language]
-    plain = [word for name in ("function", *more) for word in words[name]]
-    function = set(plain) if language == "zh" else {unit.value for word in plain for unit in units(word)}
+    function = {unit.value for name in ("function", *more) for word in words[name] for unit in units(word)}
     return all(
         unit.value in function or any(s <= unit.start and unit.end <= e for s, e in parts)
         for unit in read_question(text, language).units

@@ -128,12 +128,13 @@ class DescriptionReader:
 
     def _names(self, text: str) -> tuple[list[Span], list[Found[Name]]]:
         """Return the samples named in a text, and all names that stand apart from them."""
-        found = self._matcher.phrases(text)
+        units = read_question(text).units
+        found = self._matcher.table.find(units)
         samples = [  # without the genitive after them
             one._replace(end=one.end - 2) if text[: one.end].endswith(("'s", "’s")) else one
             for one in spans_of(found, "EntitySample")
         ]
-        named = [*found, *self._more.find(read_question(text).units)]
+        named = [*found, *self._more.find(units)]
         return samples, [one for one in named if not any(s.start < one.end and one.start < s.end for s in samples)]
 
     def _found(self, text: str, language: Language) -> list[_Placed]:

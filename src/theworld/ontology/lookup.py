@@ -32,19 +32,15 @@ class Lookup:
         self.relations: Mapping[str, Relation] = {one.id: one for one in ontology.relations}
         self.capabilities: Mapping[str, Capability] = {one.id: one for one in ontology.capabilities}
         self.samples: Mapping[str, EntitySample] = {one.id: one for one in ontology.samples}
+        self._children: dict[str, list[str]] = defaultdict(list)
+        for one in ontology.classes:
+            for parent in one.inherits:
+                self._children[parent].append(one.id)
 
     @cached_property
     def elements(self) -> Mapping[Ref, Element]:
         """Every element by reference."""
         return dict(self.ontology.elements())
-
-    @cached_property
-    def _children(self) -> Mapping[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
-        for one in self.ontology.classes:
-            for parent in one.inherits:
-                found[parent] = (*found.get(parent, ()), one.id)
-        return found
 
     def ancestors(self, class_id: str) -> Mapping[str, int]:
         """Return the class and all it inherits, nearest first, with the generations between; unknown ones end."""

@@ -62,10 +62,9 @@ def load_comparisons() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], Mapping
     return patterns, {f"{side}: {word}": one for side, known in sides.items() for word, one in known.items()}
 
 
-def number_constraints(question: Question) -> list[NumberConstraint]:
-    """Return the comparisons with numbers in a question, in order."""
+def number_constraints(question: Question) -> Iterator[NumberConstraint]:
+    """Yield the comparisons with numbers in a question, in order."""
     text, numbers = question.simplified, question.amounts
-    found: list[NumberConstraint] = []
     skip = -1
     for i, low in enumerate(numbers):
         if i == skip:
@@ -77,16 +76,15 @@ def number_constraints(question: Question) -> list[NumberConstraint]:
             # "10 to 20 million": the scale said once holds for both.
             bare = low.scale == 1 and not low.unit
             least = low._replace(scale=high.scale, unit=high.unit) if bare else low
-            found.append(NumberConstraint(begin.start() if begin else low.start, high.end, "between", least, high))
+            yield NumberConstraint(begin.start() if begin else low.start, high.end, "between", least, high)
             skip = i + 1
             continue
         (before, after), said = load_comparisons()
         behind = after.match(text.lower(), low.end)
         if behind:
-            found.append(NumberConstraint(low.start, behind.end(), said[f"after: {behind['word']}"], low))
+            yield NumberConstraint(low.start, behind.end(), said[f"after: {behind['word']}"], low)
         elif lead := before.search(text.lower(), 0, low.start):
-            found.append(NumberConstraint(lead.start(), low.end, said[f"before: {lead['word']}"], low))
-    return found
+            yield NumberConstraint(lead.start(), low.end, said[f"before: {lead['word']}"], low)
 
 
 MatchKind = Literal["label", "synonym", "inverse", "value", "overlap", "source_role", "target_role"]
@@ -137,9 +135,6 @@ class Name(NamedTuple):
 ROLES: Mapping[str, End] = {"source_role": "source", "target_role": "target"}
 SUBJECTS: Mapping[str, End] = {"label": "source", "synonym": "source", "inverse": "target"}
 """Which end of a relation a role is, and which is the subject of a verb."""
-
-OWNERLESS = frozenset({"Relation", "Capability", "EntitySample"})
-"""Kinds of nodes that belong to no class."""
 
 
 def owner_of(ref: Ref) -> str:
@@ -214,7 +209,8 @@ class Matcher:
         self.lookup = lookup
         load_comparisons()  # read now, not within the first question's deadline
         named = list(named_elements(lookup))
-        self._table: PhraseTable[Name] = PhraseTable(named)
+        self.table: PhraseTable[Name] = PhraseTable(named)
+        """Finds all names in a text, without choosing among them."""
         self._labels: dict[str, list[Ref]] = defaultdict(list)
         for label, name in named:
             if name.kind in {"label", "synonym"} and name.ref not in self._labels[label]:
@@ -244,7 +240,7 @@ class Matcher:
             for number in number_constraints(asked)
             if not any(start < number.end and number.start < end for start, end in spans)
         ]
-        inside = self._table.find(asked.units)
+        inside = self.table.find(asked.units)
         found = [one for one in inside if not any(start < one.end and one.start < end for start, end in spans)]
         chosen = longest(found)
         matches = self._resolved(chosen, question)
@@ -253,7 +249,7 @@ class Matcher:
         nested = [_match(name, one, question) for one in inner for name in distinct_names(one.payloads)]
         known = {match.ref for match in matches}
         matches += [match for match in self._overlapping(asked) if match.ref not in known]
-        return QueryMatches(tuple(matches), tuple(nested), self._ranges(numbers, matches), times)
+        return QueryMatches(tuple(matches), tuple(nested), tuple(self._ranges(numbers, matches)), times)
 
     def named_relations(self, matches: QueryMatches) -> frozenset[str]:
         """Return the relations that the question names, also by a part of their names: 担保 names 提供担保."""
@@ -262,17 +258,13 @@ class Matcher:
             found |= self._relations_with.get(tuple(unit.value for unit in units(match.text)), set())
         return frozenset(found)
 
-    def phrases(self, text: str) -> list[Found[Name]]:
-        """Return all names in a text, without choosing among them."""
-        return self._table.find(read_question(text).units)
-
     def _resolved(self, chosen: Sequence[Found[Name]], question: str) -> list[Match]:
         """Of elements that share a name, keep those that fit the classes the rest of the question is about."""
         about = self._classes_of(*(one.payloads[0].ref for one in chosen if len(one.payloads) == 1))
         matches: list[Match] = []
         for i, one in enumerate(chosen):
             names = distinct_names(one.payloads)
-            fitting = [name for name in names if owner_of(name.ref) in about or name.ref.kind in OWNERLESS]
+            fitting = [name for name in names if owner_of(name.ref) in {*about, ""}]
             # A single letter is a value only where something else speaks of its class.
             if one.end - one.start == 1 and question[one.start].isascii() and not fitting:
                 continue
@@ -313,19 +305,17 @@ class Matcher:
         ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:MOST_OVERLAPS]
         return [Match(ref, "overlap", OVERLAP_SCORE * share) for ref, share in ranked]
 
-    def _ranges(self, numbers: Sequence[NumberConstraint], matches: Sequence[Match]) -> tuple[NumberConstraint, ...]:
+    def _ranges(self, numbers: Sequence[NumberConstraint], matches: Sequence[Match]) -> Iterator[NumberConstraint]:
         """Give each number the nearest numeric attribute named in the question, one before it preferred."""
         attributes = ((match, self.lookup.elements.get(match.ref)) for match in matches if match.end > match.start)
         numeric = [match for match, one in attributes if isinstance(one, Attribute) and one.type in NUMERIC]
-        found = []
         for number in numbers:
             near = min(
                 numeric,
                 key=lambda m: (number.start - m.end if m.end <= number.start else 3 + m.start - number.end, m.start),
                 default=None,
             )
-            found.append(number._replace(attribute=near.ref if near else None))
-        return tuple(found)
+            yield number._replace(attribute=near.ref if near else None)
 
 
 def _match(name: Name, one: Found[Name], question: str) -> Match:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -199,52 +199,45 @@ def find(
         best = order[first]
         notes.add(found, values[best], one.nodes[which[best]], number)
     ranked, nodes = notes.ranked()[:limit], reached.ranked()
-
-    def note_path(note: int) -> EvidencePath:
-        value, number, node = float(notes.best[note]), int(notes.walk[note]), int(notes.node[note])
-        label, note_id = label_of(index.graph, node, language), index.notes.ids[note]
-        last = PathStep(source=label, relation=str(step_words()["named_in"][language]), target=note_id)
-        steps = (*word_way(walks[number].way_to(node), index.graph, language), last)
-        return EvidencePath(note_id=note_id, steps=steps, weight=round(value, _DIGITS), text=word_steps(steps))
-
+    note_paths, named_in_words = list[EvidencePath](), str(step_words()["named_in"][language])
+    for note in ranked[:PATHS]:
+        node, note_id = int(notes.node[note]), index.notes.ids[note]
+        last = PathStep(source=label_of(index.graph, node, language), relation=named_in_words, target=note_id)
+        steps = (*word_way(walks[int(notes.walk[note])].way_to(node), index.graph, language), last)
+        weight = round(float(notes.best[note]), _DIGITS)
+        note_paths.append(EvidencePath(note_id=note_id, steps=steps, weight=weight, text=word_steps(steps)))
     return Findings(
         notes=tuple((index.notes.ids[note], round(float(notes.total[note]), _DIGITS)) for note in ranked),
         paths=tuple(_paths(index, walks, reached, nodes, language)),
-        note_paths=tuple(note_path(note) for note in ranked[:PATHS]),
+        note_paths=tuple(note_paths),
         capabilities=tuple(_capabilities(index, walks, reached, nodes, language)),
     )
 
 
 def _paths(
     index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, nodes: Sequence[int], language: Language
-) -> list[OntologyPath]:
-    """Return the ways to what several starts lead to most strongly, without the starts themselves."""
+) -> Iterator[OntologyPath]:
+    """Yield the ways to what several starts lead to most strongly, without the starts themselves."""
     own = {one.start for one in walks}
-    found = []
     for node in [node for node in nodes if node not in own][:PATHS]:
         one, ref = walks[int(reached.walk[node])], index.graph.refs[node]
         steps = word_way(one.way_to(node), index.graph, language)
         label = label_of(index.graph, node, language)
         weight = round(float(one.strengths[np.searchsorted(one.nodes, node)]), _DIGITS)
         text = word_steps(steps)
-        found.append(OntologyPath(kind=ref.kind, key=ref.key, label=label, steps=steps, weight=weight, text=text))
-    return found
+        yield OntologyPath(kind=ref.kind, key=ref.key, label=label, steps=steps, weight=weight, text=text)
 
 
 def _capabilities(
     index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, nodes: Sequence[int], language: Language
-) -> list[CandidateCapability]:
-    found = []
+) -> Iterator[CandidateCapability]:
     for node in [node for node in nodes if index.graph.refs[node].kind == "Capability"][:CAPABILITIES]:
         capability = index.lookup.capabilities[index.graph.refs[node].key]
         way = walks[int(reached.walk[node])].way_to(node)
-        found.append(
-            CandidateCapability(
-                key=capability.id,
-                label=capability.labels.preferred(language),
-                description=capability.description.of(language),
-                score=round(float(reached.total[node]), _DIGITS),
-                path=word_steps(word_way(way, index.graph, language)),
-            )
+        yield CandidateCapability(
+            key=capability.id,
+            label=capability.labels.preferred(language),
+            description=capability.description.of(language),
+            score=round(float(reached.total[node]), _DIGITS),
+            path=word_steps(word_way(way, index.graph, language)),
         )
-    return found

@@ -98,15 +98,11 @@ def read_arguments(payload: Any) -> Arguments:
         payload = bytes(payload).decode("utf-8", "replace")
     if isinstance(payload, str) and not payload.strip():
         return {}, ()
-    for _ in range(3):
-        if not isinstance(payload, str):
-            return payload, ()
+    while isinstance(payload, str):
         try:
             payload = json.loads(payload)
         except (ValueError, RecursionError):
             return read_any(payload)
-    if isinstance(payload, str):
-        raise ValueError("the arguments are a text inside a text inside a text")
     return payload, ()
 
 

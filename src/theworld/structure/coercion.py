@@ -157,7 +157,8 @@ class _Fitting:
 
     def _number(self, spot: _Spot) -> Remedied:
         """Return a number; refuse units that differ within one list."""
-        found = remedies.number(spot.item, frozenset().union(*(place.words for place in spot.places)))
+        said = " ".join(f"{place.names[0]} {place.title} {place.description}" for place in spot.places)
+        found = remedies.number(spot.item, frozenset(said.replace("_", " ").casefold().split()))
         if found is None:
             return None
         new, unit, why = found
@@ -224,7 +225,6 @@ class _Fitting:
 
 
 REMEDIES: tuple[tuple[tuple[str, ...], Callable[[_Fitting, _Spot], Remedied]], ...] = (
-    (("int_from_float",), lambda _fitting, _spot: None),
     (("int_", "float_", "decimal_", "finite_"), _Fitting._number),
     (("bool_",), lambda _fitting, spot: remedies.truth(spot.item)),
     (("enum", "literal_error"), lambda _fitting, spot: remedies.label(spot.item, labels_of(spot.annotations))),

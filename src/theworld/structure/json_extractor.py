@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -16,7 +15,6 @@ from theworld.structure.targets import Target, target_of
 T = TypeVar("T")
 
 
-_lock = threading.Lock()
 _registered: dict[str, ExtractionStrategy] = {}
 
 
@@ -24,20 +22,17 @@ def register_extraction_strategy(strategy: ExtractionStrategy) -> None:
     """Add a strategy, tried after the built-in and the earlier ones; the same name again replaces one in its place."""
     if not getattr(strategy, "name", "") or not callable(getattr(strategy, "func", None)):
         raise ValueError("a strategy needs a name and a callable func(text, model_class)")
-    with _lock:
-        _registered[strategy.name] = strategy
+    _registered[strategy.name] = strategy
 
 
 def registered_strategies() -> tuple[ExtractionStrategy, ...]:
     """Return the registered strategies in order."""
-    with _lock:
-        return tuple(_registered.values())
+    return tuple(_registered.values())
 
 
 def unregister_extraction_strategy(name: str) -> None:
     """Remove a strategy; nothing happens when there is none of that name."""
-    with _lock:
-        _registered.pop(name, None)
+    _registered.pop(name, None)
 
 
 def _yaml_fulltext(text: str, model_class: Any) -> Any:

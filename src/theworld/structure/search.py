@@ -134,12 +134,10 @@ class Search:
         """Return the attempts in the documented order of strategies."""
 
         def rank(attempt: Attempt) -> int:
-            name = attempt[0]
-            if name.startswith("plugin_"):
-                return len(RANKS) + 1
-            if "_repaired" in name or "[" in name:
-                return len(RANKS)
-            return next((i for i, rank in enumerate(RANKS) if name.startswith(rank)), len(RANKS))
+            name, last = attempt[0], len(RANKS)
+            if (plugin := name.startswith("plugin_")) or "_repaired" in name or "[" in name:
+                return last + plugin
+            return next((i for i, rank in enumerate(RANKS) if name.startswith(rank)), last)
 
         return sorted(self.attempts, key=rank)
 

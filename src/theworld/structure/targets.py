@@ -123,12 +123,6 @@ class Place:
     title: str = ""
     description: str = ""
 
-    @property
-    def words(self) -> frozenset[str]:
-        """Case-folded words of its name, title and description."""
-        said = f"{self.names[0]} {self.title} {self.description}".replace("_", " ")
-        return frozenset(word.casefold() for word in said.split())
-
 
 def named_fields(wanted: Any) -> list[Place]:
     """Return the fields of a model, dataclass or TypedDict; none for any other type."""

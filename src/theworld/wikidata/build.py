@@ -93,11 +93,9 @@ def build_snapshot(
     with closing(Dump(dump)) as source, _named_errors(partial):
         out.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(partial, timeout=0.5)) as connection:
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-            connection.execute("PRAGMA temp_store = FILE")
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.executescript(SCHEMA)
+            for pragma in ("locking_mode = EXCLUSIVE", f"cache_size = -{CACHE_KB}", "temp_store = FILE"):
+                connection.execute(f"PRAGMA {pragma}")
+            connection.executescript(f"PRAGMA application_id = {APPLICATION_ID}; {SCHEMA}")
             building = _Building(connection, progress or (lambda _part, _done, _total: None))
             report = building.run(source, {"min_sitelinks": min_sitelinks, "version": VERSION}, dump)
         os.replace(partial, out)
@@ -196,21 +194,17 @@ class _Building:
 
 def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
     """Yield the lines in batches of bounded number and size; those before an error come before it."""
-    batch: list[Line] = []
-    size = 0
+    batch, size = list[Line](), 0
     try:
         for line in lines:
             batch.append(line)
             size += len(line.content or b"")
             if len(batch) >= BATCH or size >= BATCH_BYTES:
-                yield batch
-                batch, size = [], 0
-    except IngestionError:
+                full, batch, size = batch, [], 0
+                yield full
+    finally:
         if batch:
             yield batch
-        raise
-    if batch:
-        yield batch
 
 
 def _item(line: Line, report: BuildReport) -> Item | None:

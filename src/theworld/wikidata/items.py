@@ -23,8 +23,6 @@ CHAINS: Mapping[str, tuple[str, ...]] = {
     "en": ("en", "mul", "en-gb", "en-ca"),
 }
 """Our language -> the codes of Wikidata that count as it, the preferred first."""
-FALLBACK: Mapping[str, tuple[str, ...]] = {"zh": ("zh", "en"), "en": ("en", "zh")}
-"""Our language -> where a text is taken from, first found."""
 CODES = tuple(code for chain in CHAINS.values() for code in chain)
 MAX_NAME = 400
 """Characters of a name or description; Wikidata itself allows 250."""
@@ -63,8 +61,9 @@ class Item:
         return NamedEntry(self.id, tuple(dict.fromkeys(self.names())), "; ".join(self.descriptions.values()))
 
     def text(self, texts: Mapping[str, str], language: str) -> str | None:
-        """Return a text in `language`, or in the one it falls back to."""
-        return next((texts[code] for code in FALLBACK.get(language, FALLBACK["en"]) if code in texts), None)
+        """Return a text in `language` ("zh", else English), or in the other one."""
+        order = ("zh", "en") if language == "zh" else ("en", "zh")
+        return next((texts[code] for code in order if code in texts), None)
 
 
 key_properties = partial(load_table, "theworld.wikidata", "data/properties.yaml")

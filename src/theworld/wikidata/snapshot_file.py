@@ -52,12 +52,8 @@ MAX_KEYS = 500
 MAX_NAMED = 1000
 """Entries read for them."""
 
-_EXACT = (
-    "SELECT name.alias, qid, sitelinks, data FROM name JOIN ranked USING (rank) JOIN entity USING (qid) "
-    "WHERE key = ? ORDER BY rank LIMIT ?"
-)
 _NAMED = (
-    "SELECT key, qid, sitelinks, data FROM name JOIN ranked USING (rank) JOIN entity USING (qid) "
+    "SELECT key, alias, qid, sitelinks, data FROM name JOIN ranked USING (rank) JOIN entity USING (qid) "
     "WHERE key IN ({marks}) ORDER BY rank LIMIT ?"
 )
 _WORDS = (
@@ -180,15 +176,15 @@ class Snapshot(AbstractContextManager["Snapshot"]):
         found: dict[str, dict[int, NamedEntry]] = {}
         asked = [key for key in dict.fromkeys(keys) if key.isprintable()][:MAX_KEYS]
         statement = _NAMED.format(marks=", ".join("?" * len(asked)))
-        for key, *row in self._rows(statement, (*asked, MAX_NAMED)) if asked else ():
+        for key, _alias, *row in self._rows(statement, (*asked, MAX_NAMED)) if asked else ():
             found.setdefault(key, {})[row[0]] = self._decode(*row).entry()
         return {key: list(entries.values()) for key, entries in found.items()}
 
     def _matches(self, name: str, limit: int) -> Iterator[Item]:
         if limit < 1:
             return
-        rows = self._rows(_EXACT, (entity_key(name), HOMONYMS))
-        for _, *stored in sorted(rows, key=lambda row: (row[0] * LABEL_BONUS - math.log1p(row[2]), row[1])):
+        rows = self._rows(_NAMED.format(marks="?"), (entity_key(name), HOMONYMS))
+        for _, _, *stored in sorted(rows, key=lambda row: (row[1] * LABEL_BONUS - math.log1p(row[3]), row[2])):
             yield self._decode(*stored)
         found = [word(token) for token in dict.fromkeys(tokens(name))][:MAX_WORDS]
         if not found:

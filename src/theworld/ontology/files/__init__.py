@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -42,28 +42,18 @@ def load_ontology(file: Path, *, terms: Path | None = None, losses: list[Loss] |
 
 def dump_ontology(ontology: Ontology, kind: Format) -> str:
     """Return an ontology in a format."""
-    if kind == "yaml":
-        return to_yaml(ontology)
-    if kind == "json":
-        return to_json(ontology)
+    if kind in {"yaml", "json"}:
+        return to_yaml(ontology) if kind == "yaml" else to_json(ontology)
     import_package("rdflib", extra="ontology")
     from theworld.ontology.files.rdf_writing import to_rdf
 
     return to_rdf(ontology, kind)
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes values that occur twice twice, without anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        return True
-
-
 def to_yaml(ontology: Ontology) -> str:
     """Return the YAML form, without what is default; reading it again gives the same ontology."""
     plain = ontology.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    dumped = yaml.dump(plain, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120, default_flow_style=None)
-    return str(dumped)
+    return str(yaml.safe_dump(plain, allow_unicode=True, sort_keys=False, width=120, default_flow_style=None))
 
 
 def to_json(ontology: Ontology) -> str:

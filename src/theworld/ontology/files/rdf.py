@@ -25,7 +25,8 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from itertools import product
+from functools import partial
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def read_rdf(file: Path, terms: Terms | None = None, losses: list[Loss] | None =
     kind, text, graph = ENDINGS[file.suffix.lower()], text_of(file), Graph()
     try:
         if kind == "json-ld":
-            _check_contexts(json.loads(text), str(file))
+            json.loads(text, object_hook=partial(_own_context, where=str(file)))
         with warnings.catch_warnings():
             # rdflib's JSON-LD parser uses what rdflib itself has deprecated.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -114,24 +115,15 @@ def read_rdf(file: Path, terms: Terms | None = None, losses: list[Loss] | None =
     return check_ontology(plain, where=str(file))
 
 
-def _check_contexts(data: Any, where: str) -> None:
-    """Refuse a context that is elsewhere: rdflib would fetch it, and reading a file asks nobody."""
-    pending = [data]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, dict):
-            contexts = one.get("@context")
-            for context in contexts if isinstance(contexts, list) else [contexts]:
-                address = context.get("@import") if isinstance(context, dict) else context
-                if isinstance(address, str):
-                    raise OntologyError(
-                        f"its @context is elsewhere: {address[:200]!r}.",
-                        where=where,
-                        remedy="Write the context itself into the file.",
-                    )
-            pending += one.values()
-        elif isinstance(one, list):
-            pending += one
+def _own_context(one: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return an object, unless its context is elsewhere: rdflib would fetch it, and reading a file asks nobody."""
+    contexts = one.get("@context")
+    for context in contexts if isinstance(contexts, list) else [contexts]:
+        address = context.get("@import") if isinstance(context, dict) else context
+        if isinstance(address, str):
+            what, remedy = f"its @context is elsewhere: {address[:200]!r}.", "Write the context itself into the file."
+            raise OntologyError(what, where=where, remedy=remedy)
+    return one
 
 
 class _Reader:
@@ -220,12 +212,9 @@ class _Reader:
 
     def _list(self, head: Node) -> list[Any]:
         """Return the members of an RDF list, also of one that goes in a circle."""
-        found, seen, node = list[Any](), set[Node](), [head]
-        while node and node[0] not in seen:
-            seen.add(node[0])
-            found += self._objects(node[0], RDF.first)
-            node = self._objects(node[0], RDF.rest)
-        return found
+        nodes: list[Any] = list(self._graph.transitive_objects(head, RDF.rest))
+        self.used.update((node, RDF.rest, rest) for node, rest in pairwise(nodes))
+        return [one for node in nodes for one in self._objects(node, RDF.first)]
 
     def _ends(self, one: Node) -> tuple[list[Any], list[Any]]:
         """Return domains and ranges of a property, where it has none those of restrictions on it."""
@@ -410,14 +399,9 @@ class _Reader:
     def _labels(self, one: Node, id_: str) -> dict[str, list[str]]:
         """Return names by language, preferred ones first, in the order they were exported or of the alphabet."""
         found: dict[str, list[str]] = {"zh": [], "en": []}
-        for predicate in (SKOS.prefLabel, RDFS.label, SKOS.altLabel, SKOS.hiddenLabel):
-            literals = [o for o in self._graph.objects(one, predicate) if isinstance(o, Literal) and str(o).strip()]
-            for literal in sorted(literals, key=lambda o: (o.language or "", str(o))):
-                language = language_of(literal)
-                if language:
-                    self.used.add((one, predicate, literal))
-                if language and str(literal).strip() not in found[language]:
-                    found[language].append(str(literal).strip())
+        for language, text in self._texts(one, SKOS.prefLabel, RDFS.label, SKOS.altLabel, SKOS.hiddenLabel):
+            if text and text not in found[language]:
+                found[language].append(text)
         if not any(found.values()):
             name = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", id_).strip()
             found[detect_language(name)] = [name.lower() if name.isascii() else name]
@@ -425,13 +409,18 @@ class _Reader:
 
     def _described(self, one: Node) -> dict[str, Any]:
         texts: dict[str, str] = {}
-        for predicate in (SKOS.definition, RDFS.comment):
-            for literal in _ordered(o for o in self._graph.objects(one, predicate) if isinstance(o, Literal)):
-                language = language_of(literal)
-                if language:
-                    self.used.add((one, predicate, literal))
-                    texts.setdefault(language, str(literal).strip())
+        for language, text in self._texts(one, SKOS.definition, RDFS.comment):
+            texts.setdefault(language, text)
         return {"description": texts} if texts else {}
+
+    def _texts(self, one: Node, *predicates: Node) -> Iterator[tuple[str, str]]:
+        """Yield language and text of what is said in English and Chinese, one predicate after the other."""
+        for predicate in predicates:
+            literals = [o for o in self._graph.objects(one, predicate) if isinstance(o, Literal)]
+            for literal in sorted(literals, key=lambda o: (o.language or "", str(o))):
+                if language := language_of(literal):
+                    self.used.add((one, predicate, literal))
+                    yield language, str(literal).strip()
 
 
 def _ordered(nodes: Iterable[Node]) -> list[Any]:

@@ -9,7 +9,6 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from rdflib import OWL, RDF, RDFS, SKOS, XSD, BNode, Graph, Literal, Namespace, Node, URIRef
 
@@ -101,15 +100,11 @@ class Loss:
         return f"{self.count} {self.what}: {self.why} (such as {self.example})"
 
 
-class _Kind(NamedTuple):
-    what: str
-    why: str
-    serious: bool
-
-
-_NO_ENDS = _Kind("properties", "they have no domain and range among the classes; state both", True)
-_NO_LIST = _Kind("values", "no property names their list; make it the range of one", True)
-_IMPORTS = _Kind("imports", "other files are not read; put them into this one", True)
+_Kind = tuple[str, str, bool]
+"""What, why and serious of a loss."""
+_NO_ENDS = "properties", "they have no domain and range among the classes; state both", True
+_NO_LIST = "values", "no property names their list; make it the range of one", True
+_IMPORTS = "imports", "other files are not read; put them into this one", True
 
 
 def find_losses(graph: Graph, used: Set[Triple], known: Set[Node], lists: Mapping[Node, Sequence[Node]]) -> list[Loss]:
@@ -136,16 +131,14 @@ def _kind(graph: Graph, triple: Triple, known: Set[Node]) -> _Kind:
     subject, predicate, target = triple
     name = _short(graph, predicate)
     if isinstance(target, Literal) and target.language and language_of(target) is None:
-        return _Kind(f"texts of {name} in {target.language}", "only English and Chinese are used", False)
+        return f"texts of {name} in {target.language}", "only English and Chinese are used", False
     if isinstance(subject, BNode) or isinstance(target, BNode) or (is_builtin(predicate) and predicate != RDF.type):
-        return _Kind(f"statements of {name}", "there is no place for such logic", False)
+        return f"statements of {name}", "there is no place for such logic", False
     if predicate == RDF.type:
-        return _Kind(f"instances of {_short(graph, target)}", "it is no class of the file", True)
+        return f"instances of {_short(graph, target)}", "it is no class of the file", True
     if predicate in known:
-        return _Kind(
-            f"statements of {name}", "it is no attribute or relation of that class, or has no such value", True
-        )
-    return _Kind(f"statements of {name}", "the property is not declared in the file", False)
+        return f"statements of {name}", "it is no attribute or relation of that class, or has no such value", True
+    return f"statements of {name}", "the property is not declared in the file", False
 
 
 def _short(graph: Graph, node: Node) -> str:

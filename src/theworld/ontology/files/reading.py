@@ -54,8 +54,8 @@ def text_of(file: Path) -> str:
 
 def parse_ontology(text: str, *, where: str = "ontology") -> Ontology:
     """Return the ontology in a text of the YAML form; see `read_ontology`."""
-    data, lines, doubled = _Composition().read(text, where)
-    return check_ontology(data, where=where, lines=lines, doubled=doubled)
+    read = _Composition(text, where)
+    return check_ontology(read.data, where=where, lines=read.lines, doubled=read.doubled)
 
 
 def check_ontology(
@@ -96,45 +96,39 @@ def wrong(problems: Sequence[Problem], where: str) -> OntologyError:
 
 
 class _Composition:
-    """Reads a text into plain values and remembers the line of each."""
+    """The plain values of a text, the line of each, and the keys that stand twice in one mapping."""
 
-    def __init__(self) -> None:
-        self._lines: dict[Location, int] = {}
-        self._doubled: list[Problem] = []
-        self._count, self._most = 0, 0
-        self._where, self._json = "", False
-
-    def read(self, text: str, where: str) -> tuple[Any, dict[Location, int], list[Problem]]:
-        """Return values, line by location, and the keys that stand twice in one mapping."""
-        self._where, self._most, self._json = where, MOST_UNFOLDING * len(text), text.lstrip().startswith("{")
-        loader = _Loader(text)
+    def __init__(self, text: str, where: str) -> None:
+        self.lines: dict[Location, int] = {}
+        self.doubled: list[Problem] = []
+        self._where, self._left, self._json = where, MOST_UNFOLDING * len(text), text.lstrip().startswith("{")
+        self._loader = _Loader(text)
         try:
-            node = loader.get_single_node()
-            data = None if node is None else self._value(node, (), loader)
+            node = self._loader.get_single_node()
+            self.data = None if node is None else self._value(node, ())
         except (yaml.YAMLError, RecursionError, ValueError) as error:
             raise OntologyError(not_yaml(error), where=where) from error
         finally:
-            loader.dispose()
-        return data, self._lines, self._doubled
+            self._loader.dispose()
 
-    def _value(self, node: yaml.Node, location: Location, loader: Any) -> Any:
-        self._count += 1
-        if self._count > self._most:
+    def _value(self, node: yaml.Node, location: Location) -> Any:
+        self._left -= 1
+        if self._left < 0:
             raise OntologyError("unfolds by its aliases into far more than it is.", where=self._where)
-        self._lines[location] = node.start_mark.line + 1
+        self.lines[location] = node.start_mark.line + 1
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, location, loader)
+            return self._mapping(node, location)
         if isinstance(node, yaml.SequenceNode):
-            return [self._value(child, (*location, i), loader) for i, child in enumerate(node.value)]
+            return [self._value(child, (*location, i)) for i, child in enumerate(node.value)]
         # A code (`010`), a clock time (`12:30`) and a date are meant as they are written.
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
         number = _NUMBER.fullmatch(str(node.value)) is not None
         if self._json and kind == "str" and number and isinstance(node, yaml.ScalarNode) and not node.style:
             return float(node.value)  # 1e+16, a number of JSON but not of YAML 1.1
         as_written = kind == "timestamp" or (kind in {"int", "float"} and not number)
-        return node.value if as_written else loader.construct_object(node)
+        return node.value if as_written else self._loader.construct_object(node)
 
-    def _mapping(self, node: yaml.MappingNode, location: Location, loader: Any) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
@@ -143,17 +137,15 @@ class _Composition:
             key = str(key_node.value)
             if key in found:
                 what = f"the key {key!r} stands twice in one mapping"
-                self._doubled.append(Problem((*location, key), key, what, key_node.start_mark.line + 1))
-            found[key] = self._value(value_node, (*location, key), loader)
-            self._lines[(*location, key)] = key_node.start_mark.line + 1
+                self.doubled.append(Problem((*location, key), key, what, key_node.start_mark.line + 1))
+            found[key] = self._value(value_node, (*location, key))
+            self.lines[(*location, key)] = key_node.start_mark.line + 1
         return found
 
 
 def _line(location: Location, lines: Mapping[Location, int]) -> int:
     """Return the line of the innermost part that is there."""
-    while location not in lines and location:
-        location = location[:-1]
-    return lines.get(location, 0)
+    return next((lines[part] for n in range(len(location), -1, -1) if (part := location[:n]) in lines), 0)
 
 
 def _element_at(location: Location, data: Any) -> str:
