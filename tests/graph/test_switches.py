@@ -214,7 +214,7 @@ def test_parts_share_the_time_of_the_request_and_say_what_was_dropped(resources)
     slow = FakeEmbedder(delay_s=20.0)
     models = dataclasses.replace(resources.models, embedders={"en": slow, "zh": slow})
     graph = build_graph(dataclasses.replace(resources, models=models))
-    total_ms = 2000
+    total_ms = 4000
     begun = time.perf_counter()
     question = "星槎精工生产什么产品？九桥贸易做什么？星槎精工的授信总额是多少？"
     output = ask(graph, question, total_deadline_ms=total_ms)

@@ -59,4 +59,4 @@ def test_titles_without_their_qualifier(title: str, bare: str) -> None:
 def test_no_title_takes_long(title: str) -> None:
     begun = time.perf_counter()
     without_qualifier(title)
-    assert time.perf_counter() - begun < 1
+    assert time.perf_counter() - begun < 10  # minutes, if not in linear time
