@@ -48,7 +48,12 @@ def test_a_new_conversation_knows_nothing(talk: Talk) -> None:
 
 
 def test_chinese(talk: Talk) -> None:
-    assert any("东城区" in line for line in talk("天坛位于哪里？"))
+    printed = talk("/sources", "天坛位于哪里？", "谢谢", "/sources", "/new", "/什么", options=("--language", "zh"))
+    assert any("东城区" in line for line in printed)
+    assert [line for line in printed if "出处" in line or "问过" in line][:1] == ["还没有问过什么。"]
+    assert {"上一个回答没有出处。", "新的对话。", "没有 /什么 这个命令。"} < set(printed)
+    thanked = printed[next(i for i, line in enumerate(printed) if line.startswith("不客气")) + 1]
+    assert thanked.startswith("模型调用 0 次"), "small talk is not left without an answer"
 
 
 def test_commands_and_blank_lines(talk: Talk) -> None:

@@ -29,6 +29,7 @@ from theworld.cli.options import (
 from theworld.cli.output import (
     console,
     headline,
+    is_chinese,
     live_text,
     show_answer_text,
     show_details,
@@ -42,14 +43,24 @@ if TYPE_CHECKING:
 
     from theworld.graph.build import CompiledGraph
     from theworld.state import Context, QueryOutput
+    from theworld.text import Language
 
 PROMPT = "› "
-COMMANDS = {
-    "/sources": "the sources of the last answer, with what they say",
-    "/why": "how the last answer was found: as what the question was understood, the way it took, times",
-    "/new": "a new conversation: what was said is forgotten",
-    "/help": "these commands",
-    "/quit": "the end (Ctrl-D, too)",
+COMMANDS: dict[str, dict[Language, str]] = {
+    "/sources": {"en": "the sources of the last answer, with what they say", "zh": "上一个回答的出处及其原文"},
+    "/why": {
+        "en": "how the last answer was found: as what the question was understood, the way it took, times",
+        "zh": "上一个回答是怎么得来的：问题被理解成什么，经过哪些步骤，各用多少时间",
+    },
+    "/new": {"en": "a new conversation: what was said is forgotten", "zh": "新的对话：忘掉之前说过的话"},
+    "/help": {"en": "these commands", "zh": "这些命令"},
+    "/quit": {"en": "the end (Ctrl-D, too)", "zh": "结束（也可按 Ctrl-D）"},
+}
+SAID: dict[str, dict[Language, str]] = {
+    "new": {"en": "A new conversation.", "zh": "新的对话。"},
+    "nothing": {"en": "Nothing was asked yet.", "zh": "还没有问过什么。"},
+    "no source": {"en": "The last answer rests on no source.", "zh": "上一个回答没有出处。"},
+    "unknown": {"en": "There is no command {}.", "zh": "没有 {} 这个命令。"},
 }
 
 
@@ -109,6 +120,7 @@ class Conversation:
         self._graph, self._context, self._out = graph, context, out
         self._thread = uuid.uuid4().hex
         self._last: tuple[QueryOutput, float] | None = None
+        self._language: Language = context.language or "en"
 
     def take(self, line: str) -> bool:
         """Answer a question or do what a command says; False at the end."""
@@ -117,20 +129,20 @@ class Conversation:
             return False
         if text == "/new":
             self._thread, self._last = uuid.uuid4().hex, None
-            out.print("A new conversation.")
+            out.print(SAID["new"][self._language])
         elif text in {"/sources", "/why"} and last is None:
-            out.print("Nothing was asked yet.")
+            out.print(SAID["nothing"][self._language])
         elif text == "/sources" and last is not None and last[0].citations:
             show_sources(out, last[0], quotes=True)
         elif text == "/sources":
-            out.print("The last answer rests on no source.")
+            out.print(SAID["no source"][self._language])
         elif text == "/why" and last is not None:
             show_details(out, *last)
         elif text.startswith("/"):
             if text != "/help":
-                out.print(f"There is no command {text}.")
+                out.print(SAID["unknown"][self._language].format(text))
             for name, meaning in COMMANDS.items():
-                out.print(f"  {name:10}{meaning}")
+                out.print(f"  {name:10}{meaning[self._language]}")
         elif text:
             self._ask(text)
         return True
@@ -155,6 +167,7 @@ class Conversation:
             return
         elapsed_ms = (time.perf_counter() - begun) * 1000
         self._last = answer, elapsed_ms
+        self._language = "zh" if is_chinese(answer) else "en"
         show_understood(self._out, answer)
         show_answer_text(self._out, answer)
         self._out.print(f"{headline(answer, elapsed_ms)}\n", style="dim")

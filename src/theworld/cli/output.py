@@ -220,14 +220,15 @@ def visible(text: str) -> str:
 
 
 def headline(answer: QueryOutput, elapsed_ms: float) -> str:
-    """Return how sure it is, kind, confidence, model calls, tokens, cost and time in one line."""
+    """Return how sure it is, kind, confidence, model calls, tokens, cost and time in a line; small talk has no kind."""
     tokens, calls = answer.usage.prompt_tokens + answer.usage.completion_tokens, answer.usage.calls
     sureness = answer.result.sureness if answer.result else "none"
     zh = is_chinese(answer)
     words = [*([sureness] if sureness != "none" else []), answer.kind]
+    confidence = f"置信度 {answer.confidence:.2f}" if zh else f"confidence {answer.confidence:.2f}"
+    how = [*(CHINESE.get(word, word) if zh else word for word in words), confidence]
     parts = [
-        *(CHINESE.get(word, word) if zh else word for word in words),
-        f"置信度 {answer.confidence:.2f}" if zh else f"confidence {answer.confidence:.2f}",
+        *([] if answer.kind == "none" and answer.route.intent == "smalltalk" else how),
         f"模型调用 {calls} 次" if zh else counted(calls, "LLM call"),
         *([f"{tokens} 个 token" if zh else f"{tokens} tokens"] if tokens else []),
         *(f"{currency} {amount:.4f}" for currency, amount in answer.usage.cost.items()),

@@ -38,7 +38,7 @@ _GOVERNED = re.compile(
 )
 _UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]")
 """Several clauses, or a verb at the beginning (also of a topic: 用Docker部署): what it is about is not sure."""
-_LATIN_WORDS = re.compile(r"[A-Za-z][\w.+#-]*(?: [A-Za-z][\w.+#-]*)*", re.ASCII)
+_LATIN_WORDS = re.compile(r"[A-Za-z][\w.+#/-]*(?: [A-Za-z][\w.+#/-]*)*", re.ASCII)
 _ONE_SIDED = (
     "(?:那么?|还)?(?:(?:和(?![平尚服谐解田睦])|跟(?![踪进单])|与(?!会)|比(?![例赛较如特萨]))[^和跟与]{2,}?(?:有|比|相|哪|一样)"
     "|(?:能不能|会不会|可以|应该|需要|必须|能(?![力量源耗效级])|会(?![议计员场所馆长谈])|要(?![求点素塞闻]))[^，。,;；]{1,12}$)"

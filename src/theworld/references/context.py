@@ -318,7 +318,7 @@ def beginning(answer: str) -> str:
 def lists_in(text: str) -> tuple[tuple[str, ...], ...]:
     """Return the lists of a text, one within an item after its own; prose ends one whose numbers do not go on."""
     lists: list[list[str]] = []
-    within: list[tuple[int, list[str]]] = []  # the lists that an item stands in, the outermost first, with their indents
+    within: list[tuple[int, list[str]]] = []  # indents and lists that an item stands in, the outermost first
     goes_on, apart, fenced = False, True, False
     for line in text.splitlines():
         fenced ^= FENCE.match(line) is not None
