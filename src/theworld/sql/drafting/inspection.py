@@ -74,10 +74,8 @@ def opened(url: str) -> Iterator[sa.Engine]:
             place = f"file:{quote(str(path.resolve()))}?mode=ro"
             engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(place, uri=True))
         else:
-            address = (
-                address.set(drivername="postgresql+psycopg") if address.drivername.startswith("postgres") else address
-            )
-            engine = sa.create_engine(address)
+            postgres = address.drivername.startswith("postgres")
+            engine = sa.create_engine(address.set(drivername="postgresql+psycopg") if postgres else address)
         yield engine
     except (SQLAlchemyError, ImportError) as error:
         said = type(error).__name__

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import cast
 
-from theworld.ontology import Attribute, Relation
+from theworld.ontology import Relation
 from theworld.sql.mapping import MOST_STEPS, DatabaseMapping, Path, is_measure
 from theworld.sql.plan import Filter, Operator, UnclearError
 from theworld.sql.questions.lexicon import (
@@ -293,7 +293,12 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         if place < 0 or found.compared:
             raise UnclearError(f"it is not clear what {term.text!r} is")
         kind = words[0].of("compared_after" if after else "compared")[0].name if words else "="
-        class_id, attribute = _measure_named(terms[place], classes_named(terms), found.mapping)
+        own = ((m.owner, found.mapping.attribute(m.name)) for m in terms[place].of("attribute"))
+        measures = [one for one in own if is_measure(one[1])]
+        measures = [one for one in measures if one[0] in classes_named(terms)] or measures
+        if len(measures) != 1:
+            raise UnclearError("it is not clear what is compared with a number")
+        ((class_id, attribute),) = measures
         quantity: Quantity = term.of("number")[0].value
         units = (attribute.unit.en, attribute.unit.zh) if attribute.unit else ("",)
         value = next((v for unit in units if (v := quantity.in_unit(unit)) is not None), None)
@@ -302,16 +307,6 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         label, column = f"{terms[place].text} {kind} {value:g}", attribute.column or ""
         found.compared.append(Filter((), class_id, column, cast("Operator", kind), (value,), label))
         found.used |= {term, terms[place], *words}
-
-
-def _measure_named(term: Term, named: set[str], mapping: DatabaseMapping) -> tuple[str, Attribute]:
-    """Return the one measure that a term is, of a class that is named where there are several, with its class."""
-    attributes = ((m.owner, mapping.attribute(m.name)) for m in term.of("attribute"))
-    measures = [one for one in attributes if is_measure(one[1])]
-    measures = [one for one in measures if one[0] in named] or measures
-    if len(measures) != 1:
-        raise UnclearError("it is not clear what is compared with a number")
-    return measures[0]
 
 
 def _relations(terms: Sequence[Term], found: Restrictions) -> None:

@@ -139,12 +139,6 @@ class _Reading:
             raise UnclearError("it is not clear what the average is of")
         return replace(plans[0], aggregate="average", per=group)
 
-    def _lines_of(self, head: Head) -> str | None:
-        """Return what rows are lines of where the average of what these come to is asked for: of an order's amount."""
-        whole = self._mapping.happens(head.base)
-        summed = head.aggregate == "average" and head.measure is not None and head.measure.times
-        return whole if summed and whole != head.base and whole in classes_named(self._terms) else None
-
     def _heads(self, free: Sequence[Term], ranking: Ranking | None) -> tuple[list[Head], Term | None]:
         """Return the measures asked for, and the class whose rows are ranked by them."""
         terms, found, ranked = self._terms, self.found, ranking.what if ranking else None
@@ -196,7 +190,9 @@ class _Reading:
         plan = Plan(base, "figure", head.aggregate, head.measure, found.filters(base))
         plan = timed(plan, head, self._terms, unit, found)
         group = self._group(head, wanted, ranking)
-        if (whole := self._lines_of(head)) is not None:
+        whole = self._mapping.happens(base)  # an order, where the average of what its lines come to is asked for
+        summed = head.aggregate == "average" and head.measure is not None and head.measure.times
+        if summed and whole and whole != base and whole in classes_named(self._terms):
             if ranking or plan.time_unit or (group is not None and (group.class_id, group.attribute) != (whole, None)):
                 raise UnclearError(f"it is not clear whether the average is of {base} or of {whole}")
             return replace(plan, per=by_class(whole, base, found))
