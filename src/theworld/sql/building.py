@@ -106,11 +106,11 @@ class _Builder:
         plan = self._plan
         if plan.shape == "share":
             part = self._value()
-            if plan.whole == "measure" and plan.divisor is not None:
+            if plan.divisor is not None:
                 whole: exp.Expr = _AGGREGATES[plan.aggregate](this=_amount(plan.divisor))
             else:
-                within = [self._within(plan.period)] if plan.whole == "all" and plan.period is not None else []
-                rows = self._conditions() if plan.whole == "rows" else [*self._counting(), *within]
+                rows = self._conditions() if plan.group is not None else self._counting()
+                rows += [self._within(plan.period)] if plan.group is None and plan.period is not None else []
                 whole = self._from().select(self._value()).where(*rows).subquery()
             share = 100.0 * part / exp.Nullif(this=whole.copy(), expression=exp.Literal.number(0))
             return {"value": part, "whole": whole, "share": share}

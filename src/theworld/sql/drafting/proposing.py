@@ -217,7 +217,7 @@ def _naming(table: TableFacts) -> tuple[str, ...]:
             if (
                 re.search(pattern, text)
                 and column not in table.foreign
-                and (distinct > MOST_VALUES or 2 * distinct > min(table.rows, MOST_VALUES))
+                and (distinct > MOST_VALUES or 2 * distinct > min(len(table.sample), MOST_VALUES))
             ):
                 return (column,)
     return ()

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, cast
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
-from theworld.sql.plan import Aggregate, UnclearError, Whole
+from theworld.sql.plan import Aggregate, UnclearError
 from theworld.sql.questions.cutting import Ranking
 from theworld.sql.questions.lexicon import CUES, Term, class_of, classes_named, terms_of
 from theworld.sql.questions.narrowing import Restrictions
@@ -198,8 +198,8 @@ def _heads(one: _Measured, words: Sequence[Term], ranking: Ranking | None) -> li
 
 def part_and_whole(
     heads: Sequence[Head], terms: Sequence[Term], found: Restrictions, *, asked: Term, grouped: bool
-) -> tuple[Head, Attribute | None, Whole]:
-    """Return what a share measures, what divides it where that is another measure, and of which rows the whole is.
+) -> tuple[Head, Attribute | None]:
+    """Return what a share measures, and what divides it where that is another measure.
 
     Where no measure is named rows are counted, or what happens to them. Raises UnclearError where part or whole could
     be meant otherwise: with several conditions it is not said which of them hold for the whole too.
@@ -213,7 +213,7 @@ def part_and_whole(
     if not plain or not one_whole or len({head.base for head in heads}) != 1 or len(heads) > 2:
         raise UnclearError("it is not clear what the share is of")
     if len(heads) == 1:
-        return heads[0], None, "rows" if grouped else "all"
+        return heads[0], None
     # what percentage of the limit is used: the whole stands first
     whole_first = asked.of("share")[0].name == "whole_first" and asked < min(
         terms_of(terms, "attribute"), default=asked
@@ -221,4 +221,4 @@ def part_and_whole(
     part, whole = heads[::-1] if whole_first else heads
     if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
         raise UnclearError("a share needs two measures in one unit")
-    return part, whole.measure, "measure"
+    return part, whole.measure

@@ -94,11 +94,11 @@ class _Reading:
         if shares and (ranking is not None or unit is not None):
             raise UnclearError("shares are not ranked or grouped by time")
         if shares:
-            part, divisor, whole = part_and_whole(heads, terms, found, asked=shares[0], grouped=grouping is not None)
+            part, divisor = part_and_whole(heads, terms, found, asked=shares[0], grouped=grouping is not None)
             plan = self._plan(part, grouping)
             if (plan.group is None) != (grouping is None):
                 raise UnclearError("it is not clear what the share is of")
-            return (replace(plan, shape="share", whole=whole, divisor=divisor),)
+            return (replace(plan, shape="share", divisor=divisor),)
         if not heads:
             return (_plan_list(terms, found),)
         if len(heads) > 1 and (ranking or (grouping and len({h.base for h in heads}) > 1)):
