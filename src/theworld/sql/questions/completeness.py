@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Filter, Group, Plan, UnclearError
-from theworld.sql.questions.lexicon import CUES, Term, TermKind
+from theworld.sql.questions.lexicon import Term, TermKind
 from theworld.sql.questions.narrowing import Restrictions
 
 LEAST_SURE = 0.8
@@ -37,8 +37,6 @@ class _Used:
 
     def attribute(self, term: Term) -> bool:
         if term.of("class") and self.class_(term):
-            return True
-        if term.text in CUES["money"] and any(p.measure for p in self.plans):
             return True
         known = {a.id for a in (*self.told, *(p.group.attribute for p in self.plans if p.group)) if a}
         known, times = known if term.of("attribute") else set(), {p.time_column for p in self.plans}
