@@ -50,10 +50,8 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
     counts = [t for t in aggregates if name_of(t) == "count"]
     if len(counts) == len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
         counts = []  # how many beds: the beds, not the rows
-    if counts and measured:
-        raise UnclearError("it is not clear what is counted")
     if counts or (ranking and ranking.of_number and not measured):
-        if len(counts) > 1 or not {name_of(term) for term in aggregates} <= {*_COUNTED, "count"}:
+        if measured or len(counts) > 1 or not {name_of(term) for term in aggregates} <= {*_COUNTED, "count"}:
             raise UnclearError("it is not clear what is counted")
         if counts:
             return _counted(counts[0], terms, aggregates, found, needs)
