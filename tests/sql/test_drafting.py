@@ -33,6 +33,15 @@ def made(path: Path, statements: str) -> str:
     return f"sqlite:///{path}"
 
 
+def open_at(url: str, **more: object):
+    return closing(Database.open(Settings(database={"url": url, **more}).database))
+
+
+def ask(database: Database, question: str, **more: object):
+    (table,) = database.ask(question, language=detect_language(question), tenant="default", now=NOW, **more)
+    return table
+
+
 @pytest.fixture(scope="module")
 def url(tmp_path_factory) -> str:
     return made(tmp_path_factory.mktemp("league") / "league.sqlite", (DATA / "league.sql").read_text("utf-8"))
@@ -45,7 +54,7 @@ def drafted(url):
 
 @pytest.fixture(scope="module")
 def league(url):
-    with closing(Database.open(Settings(database={"url": url}).database)) as opened:
+    with open_at(url) as opened:
         yield opened
 
 
@@ -95,14 +104,10 @@ def test_a_draft_answers_rightly_or_not_at_all(tmp_path, name, least):
     """Every answer is what hand-written SQL gives, more columns allowed; what has no SQL is declined."""
     address = made(tmp_path / f"{name}.sqlite", (DATA / f"{name}.sql").read_text("utf-8"))
     right, problems = 0, []
-    with (
-        closing(Database.open(Settings(database={"url": address}).database)) as opened,
-        closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as connection,
-    ):
+    with open_at(address) as opened, closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as connection:
         for asked in yaml.safe_load((DATA / f"{name}.yaml").read_text("utf-8")):
-            question = asked["question"]
             try:
-                (table,) = opened.ask(question, language=detect_language(question), tenant="default", now=NOW)
+                table = ask(opened, asked["question"])
             except UnclearError:
                 continue
             wanted = connection.execute(asked["sql"]).fetchall() if asked["sql"] else []
@@ -110,36 +115,34 @@ def test_a_draft_answers_rightly_or_not_at_all(tmp_path, name, least):
             columns = columns if "share" not in table.shape else [row[-len(wanted[0]) :] for row in table.rows]
             is_right = bool(wanted) and agree(columns, wanted, ordered=asked.get("ordered", False))
             right += is_right
-            problems += [] if is_right else [(question, table.sql, table.rows)]
+            problems += [] if is_right else [(asked["question"], table.sql, table.rows)]
     assert not problems
     assert right >= least
 
 
 def test_the_column_of_a_date_and_deleted_rows_are_said(league):
-    (table,) = league.ask("How many games were played in April 2025?", language="en", tenant="default", now=NOW)
-    assert table.conditions == ("played on 2025-04-01 to 2025-04-30",)
-    (table,) = league.ask("How many teams are there?", language="en", tenant="default", now=NOW)
-    assert table.conditions == ("is_deleted = 0",)
+    played = ask(league, "How many games were played in April 2025?")
+    assert played.conditions == ("played on 2025-04-01 to 2025-04-30",)
+    assert ask(league, "How many teams are there?").conditions == ("is_deleted = 0",)
 
 
-def test_who_shares_the_last_place_is_said(league):
-    def told(question):
-        (table,) = league.ask(question, language="en", tenant="default", now=NOW)
-        return len(table.rows), table.reading
-
-    assert told("Top 1 players by number of goals") == (1, ())
-    assert told("Top 2 players by number of goals") == (2, ("others share the last place and are not shown",))
-    assert told("Top 4 players by number of goals") == (4, ())
+def test_who_shares_the_last_place_is_said_and_the_first_none_are_not_asked_for(league):
+    shared = ("others share the last place and are not shown",)
+    for size, reading in ((1, ()), (2, shared), (4, ())):
+        table = ask(league, f"Top {size} players by number of goals")
+        assert (len(table.rows), table.reading) == (size, reading)
+    with pytest.raises(UnclearError):
+        ask(league, "Top 0 players by number of goals")
 
 
 def test_a_dry_run_sends_nothing_and_near_names_are_told(league, monkeypatch):
     league.lexicon("default")
     monkeypatch.setattr(league.engine, "read", lambda *_args, **_more: pytest.fail("it was sent"))
-    (table,) = league.ask("How many players are from Sweden?", language="en", tenant="default", now=NOW, dry_run=True)
+    table = ask(league, "How many players are from Sweden?", dry_run=True)
     assert "COUNT" in table.sql
     assert table.rows == ()
     with pytest.raises(UnclearError) as caught:
-        league.ask("How many plyers are there?", language="en", tenant="default", now=NOW)
+        ask(league, "How many plyers are there?")
     assert "player" in league.near_names(caught.value.words)["plyers"]
 
 
@@ -147,14 +150,9 @@ def test_a_question_with_a_kept_statement_is_understood_and_shows_it(league, mon
     question, kept = "Which side is the oldest?", "SELECT name FROM team ORDER BY founded_on LIMIT 1"
     monkeypatch.setattr(league, "confirmed", {question.casefold(): kept})
     assert league.view(question, Context()).understood
-    (table,) = league.ask(question, language="en", tenant="default", now=NOW, dry_run=True)
+    table = ask(league, question, dry_run=True)
     assert "founded_on" in table.sql
     assert table.rows == ()
-
-
-def test_the_first_none_are_not_asked_for(league):
-    with pytest.raises(UnclearError):
-        league.ask("Top 0 players by number of goals", language="en", tenant="default", now=NOW)
 
 
 def test_what_is_only_guessed_is_not_told(url, drafted, tmp_path):
@@ -162,10 +160,10 @@ def test_what_is_only_guessed_is_not_told(url, drafted, tmp_path):
     guessed = drafted.model_copy(update={"tables": {**drafted.tables, "referee": unsure}})
     file = tmp_path / "guessed.yaml"
     file.write_text(write_mapping(guessed), "utf-8")
-    with closing(Database.open(Settings(database={"url": url, "ontology": file}).database)) as opened:
+    with open_at(url, ontology=file) as opened:
         with pytest.raises(UnclearError, match="guessed"):
-            opened.ask("How many referees are there?", language="en", tenant="default", now=NOW)
-        assert opened.ask("How many players are there?", language="en", tenant="default", now=NOW)
+            ask(opened, "How many referees are there?")
+        assert ask(opened, "How many players are there?")
 
 
 def test_every_table_is_looked_at_with_questions_that_run(league, url):
@@ -203,13 +201,10 @@ def test_a_kind_of_thing_without_a_condition_is_declined(tmp_path):
         "- {id: guest, labels: {en: guest}, inherits: [person], table: {name: person, key: id, counts: {kind: 2}}}\n",
         "utf-8",
     )
-    with closing(
-        Database.open(Settings(database={"url": address, "ontology": tmp_path / "x.yaml"}).database)
-    ) as opened:
+    with open_at(address, ontology=tmp_path / "x.yaml") as opened:
         with pytest.raises(UnclearError, match="which rows of its parent"):
-            opened.ask("how many students are there?", language="en", tenant="default", now=NOW)
-        (table,) = opened.ask("how many guests are there?", language="en", tenant="default", now=NOW)
-        assert '"kind" = :p1' in table.sql
+            ask(opened, "how many students are there?")
+        assert '"kind" = :p1' in ask(opened, "how many guests are there?").sql
 
 
 def test_a_model_sees_codes_with_their_names_and_which_rows_count(league):
@@ -272,17 +267,12 @@ def test_postgresql_is_drafted_and_asked_the_same(postgres):
     assert drafted.tables["game"].columns["referee_no"].to == "referee"
     assert drafted.tables["game"].date == "scheduled_on"
     assert "@" not in drafted.source
-    with closing(Database.open(Settings(database={"url": address, "timeout_ms": 5000}).database)) as opened:
-
-        def told(question):
-            (table,) = opened.ask(question, language=detect_language(question), tenant="default", now=NOW)
-            return table.rows
-
-        assert told("How many players are from Sweden or Norway?") == ((4,),)
-        assert told("哪个球队的球员最多？") == (("River Foxes", 3),)
-        assert told("How many games have not been played?") == ((1,),)
-        assert told("How many players have no nationality?") == ((1,),)
-        assert told("How many rainy games were there?") == ((2,),)
-        assert told("How many games were played in April 2025?") == ((2,),)
-        assert told("What share of players are goalkeepers?")[0][:2] == (2, 7)
-        assert told("Which player has the most goals?") == (("Ben Reed", 3),)
+    with open_at(address, timeout_ms=5000) as opened:
+        assert ask(opened, "How many players are from Sweden or Norway?").rows == ((4,),)
+        assert ask(opened, "哪个球队的球员最多？").rows == (("River Foxes", 3),)
+        assert ask(opened, "How many games have not been played?").rows == ((1,),)
+        assert ask(opened, "How many players have no nationality?").rows == ((1,),)
+        assert ask(opened, "How many rainy games were there?").rows == ((2,),)
+        assert ask(opened, "How many games were played in April 2025?").rows == ((2,),)
+        assert ask(opened, "What share of players are goalkeepers?").rows[0][:2] == (2, 7)
+        assert ask(opened, "Which player has the most goals?").rows == (("Ben Reed", 3),)

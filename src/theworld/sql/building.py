@@ -48,8 +48,7 @@ class _Builder:
         shown: list[exp.Expr] = []
         grouped: list[exp.Expr] = []
         if plan.group is not None:
-            select, grouped = self._grouped(select, plan.group)
-            shown = self._called(grouped, plan.group.class_id if plan.group.attribute is None else "")
+            select, grouped, shown = self._grouped(select, plan.group)
         if plan.time_unit is not None:
             period = self._period(plan.time_unit)
             shown.append(_named(period, "period"))
@@ -107,11 +106,11 @@ class _Builder:
         plan = self._plan
         if plan.shape == "share":
             part = self._value()
-            if plan.whole == "measure" and plan.divisor is not None:
+            if plan.divisor is not None:
                 whole: exp.Expr = _AGGREGATES[plan.aggregate](this=_amount(plan.divisor))
             else:
-                within = [self._within(plan.period)] if plan.whole == "all" and plan.period is not None else []
-                rows = self._conditions() if plan.whole == "rows" else [*self._counting(), *within]
+                rows = self._conditions() if plan.group is not None else self._counting()
+                rows += [self._within(plan.period)] if plan.group is None and plan.period is not None else []
                 whole = self._from().select(self._value()).where(*rows).subquery()
             share = 100.0 * part / exp.Nullif(this=whole.copy(), expression=exp.Literal.number(0))
             return {"value": part, "whole": whole, "share": share}
@@ -127,37 +126,33 @@ class _Builder:
         plan, moment = self._plan, self._plan.time_column or ""
         inner = exp.select(_named(exp.Max(this=column("own", moment)), "moment")).from_(table(self._table.name, "own"))
         inner = inner.where(*self._conditions("own"))
+        select, names, called = self._grouped(self._from(), plan.group or Group((), plan.base))
         if plan.group is None:
-            select, names = self._from().where(column(BASE, moment).isin(query=inner)), self._names(plan.base, BASE)
+            select = select.where(column(BASE, moment).isin(query=inner))
         else:
             owner = plan.group.path[0].source_column
             inner = inner.select(_named(column("own", owner), "owner")).group_by(column("own", owner))
-            select, names = self._grouped(self._from(), plan.group)
             last = [column(BASE, own).eq(column("latest", its)) for own, its in ((owner, "owner"), (moment, "moment"))]
             select = select.join(inner.subquery(alias="latest"), on=exp.and_(*last))
-        called = self._called(names, plan.group.class_id if plan.group else plan.base)
         select = select.select(*called, _named(column(BASE, moment), "moment"), *self._shown)
         cells = [one.this for one in self._shown]
         return select.where(*self._conditions()).order_by(*_ordered([*names[::-1], *cells]))
 
-    def _grouped(self, select: exp.Select, group: Group) -> tuple[exp.Select, list[exp.Expr]]:
+    def _grouped(self, select: exp.Select, group: Group) -> tuple[exp.Select, list[exp.Expr], list[exp.Expr]]:
+        """Return a query joined with what rows are put together by, the columns that tell it apart, and those shown.
+
+        An instance is told apart by its name, then its first name, then its key; the key is not shown beside a name.
+        """
         select, alias = self._joined(select, group.path, "t")
+        mapped = self._mapping.classes[group.class_id]
+        label, given = mapped.label.of(self._language), mapped.given
         if group.attribute is not None:
-            return select, [column(alias, group.attribute.column or "")]
-        return select, self._names(group.class_id, alias)
-
-    def _names(self, class_id: str, alias: str) -> list[exp.Expr]:
-        """Return the columns that name an instance: its name, then its key."""
-        mapped = self._mapping.classes[class_id]
-        label = mapped.label.of(self._language)
-        names = [label, mapped.given or mapped.key, mapped.key] if label else [mapped.key]
-        return [column(alias, name) for name in dict.fromkeys(names)]
-
-    def _called(self, names: Sequence[exp.Expr], class_id: str) -> list[exp.Expr]:
-        """Return the columns shown of an instance: its name, and its first name where there is one."""
-        mapped = self._mapping.classes.get(class_id)
-        given = mapped is not None and mapped.given is not None and len(names) > 1
-        return [_named(name, alias) for name, alias in zip(names, ("name_1", "given")[: 1 + given], strict=False)]
+            names = [group.attribute.column or ""]
+        else:
+            names = [label, given or mapped.key, mapped.key] if label else [mapped.key]
+        cells: list[exp.Expr] = [column(alias, name) for name in dict.fromkeys(names)]
+        shown = [_named(cells[0], "name_1")]
+        return select, cells, shown if given is None or len(cells) == 1 else [*shown, _named(cells[1], "given")]
 
     def _period(self, unit: CalendarUnit) -> exp.Expr:
         """Return the period of a row as text; a quarter as a number, 20241."""
@@ -171,14 +166,10 @@ class _Builder:
 
     def rows(self) -> exp.Select:
         """Return the statement that lists rows, or the instances that they belong to, each once."""
-        plan, select = self._plan, self._from()
-        if plan.group is None:
-            names = self._names(plan.base, BASE)
-        else:
-            select, names = self._grouped(select, plan.group)
-            select = select.group_by(*(name.copy() for name in names))
-        select = select.select(*self._called(names, plan.group.class_id if plan.group else plan.base), *self._shown)
-        return select.where(*self._conditions()).order_by(*_ordered(names[::-1]))
+        plan = self._plan
+        select, names, called = self._grouped(self._from(), plan.group or Group((), plan.base))
+        select = select.select(*called, *self._shown).where(*self._conditions()).order_by(*_ordered(names[::-1]))
+        return select if plan.group is None else select.group_by(*(name.copy() for name in names))
 
     def volatility(self) -> exp.Select:
         """Return the statement for mean and population standard deviation of the totals by day or month."""
@@ -187,7 +178,7 @@ class _Builder:
         select = self._from()
         names: list[exp.Expr] = []
         if plan.group is not None:
-            select, names = self._grouped(select, plan.group)
+            select, names, _ = self._grouped(select, plan.group)
         inner = select.select(
             *(_named(name, f"name_{i}") for i, name in enumerate(names, 1)),
             _named(period, "period"),

@@ -41,8 +41,8 @@ def look_at(database: Database, facts: Mapping[str, TableFacts]) -> Iterator[Loo
         if own.confidence < 1:
             odd.append(f"its names are a guess (sure {own.confidence:g})")
         live = facts.get(table.name)
-        if live is not None and live.rows:
-            odd += [f"column {c.name} is empty throughout" for c in live.columns.values() if not c.filled]
+        if live is not None and live.sample:
+            odd += [f"column {c.name} is empty throughout" for c in live.columns.values() if not c.values]
         elif live is not None:
             odd.append("it has no rows")
         odd += [f"only rows with {column} = {value} are counted" for column, value in table.counts.items()]

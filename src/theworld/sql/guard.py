@@ -27,18 +27,15 @@ MOST_NODES = 600
 MOST_TABLES = 8
 MOST_DEPTH = 60
 TENANT_PARAMETER = "tenant"
-_SHAPES: frozenset[type[exp.Expr]] = frozenset(
+_ALLOWED: frozenset[type[exp.Expr]] = frozenset(
     {exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit}
     | {exp.Distinct, exp.Subquery, exp.Table, exp.TableAlias, exp.Column, exp.Identifier, exp.Alias, exp.With, exp.CTE}
     | {exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Paren, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE}
     | {exp.LT, exp.LTE, exp.Between, exp.In, exp.Is, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Star}
     | {exp.DataType}
-)
-_FUNCTIONS: frozenset[type[exp.Expr]] = frozenset(
-    {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Abs, exp.Round, exp.Coalesce, exp.Nullif, exp.Sqrt}
+    | {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Abs, exp.Round, exp.Coalesce, exp.Nullif, exp.Sqrt}
     | {exp.TimeToStr, exp.TsOrDsToTimestamp, exp.Cast, exp.Case, exp.If, exp.And, exp.Or}
 )
-_ALLOWED = _SHAPES | _FUNCTIONS
 _TIME_FORMATS = [exp.Literal.string(form) for form in ("%Y", "%m", "%Y-%m", "%Y-%m-%d")]
 _CAST_TYPES = frozenset({exp.DataType.Type.INT, exp.DataType.Type.BIGINT, exp.DataType.Type.DOUBLE})
 _NAME = re.compile(r"[\w ]{1,100}")

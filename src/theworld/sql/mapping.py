@@ -218,6 +218,12 @@ class DatabaseMapping:
             found = list(ways(start, (), frozenset({start}), linked=True))
         return min(found, key=cost, default=None)
 
+    def ways(self, start: str, needs: Iterable[Collection[str]]) -> list[list[Path]] | None:
+        """Return the ways over steps with one target from a class to one of each of others; None where one has none."""
+        ways = [[self.path(start, one, single=True) for one in sorted(goals)] for goals in needs]
+        found = [[way for way in some if way is not None] for some in ways]
+        return found if all(found) else None
+
     def event_of(
         self, classes: Iterable[str], needs: Iterable[Collection[str]] = (), dated: Collection[str] = ()
     ) -> str | None:
@@ -229,10 +235,9 @@ class DatabaseMapping:
         wanted = [*({one} for one in classes), *needs]
         found: dict[str, set[str]] = {}
         for event in self.classes:
-            ways = [[self.path(event, one, single=True) for one in sorted(goals)] for goals in wanted]
-            when = self.happens(event)
-            if when and (when in dated or not dated) and all(any(way is not None for way in some) for some in ways):
-                found[event] = {join.target for some in ways for way in some for join in way or ()}
+            when, ways = self.happens(event), self.ways(event, wanted)
+            if when and (when in dated or not dated) and ways is not None:
+                found[event] = {join.target for some in ways for way in some for join in way}
         nearest = [event for event, passed in found.items() if not passed & {*found}]
         return nearest[0] if len(nearest) == 1 else None
 

@@ -12,8 +12,6 @@ from theworld.text.dates import CalendarUnit
 from theworld.text.time_ranges import TimeRange
 
 Aggregate = Literal["count", "sum", "average", "min", "max"]
-Whole = Literal["rows", "all", "measure"]
-"""What a share is of: the plan's rows together, all rows of its period, or another measure of its rows."""
 Operator = Literal["in", "=", ">", ">=", "<", "<=", "exists", "filled", "within"]
 
 
@@ -77,9 +75,8 @@ class Plan:
     limit: int | None = None
     shown: tuple[Attribute, ...] = ()
     """Attributes a list shows."""
-    whole: Whole | None = None
-    """For shares."""
     divisor: Attribute | None = None
-    """The other measure, for the whole `measure`."""
+    """The measure that a share is of; without one it is of all rows of the plan, or where they are not put together, of
+    all rows of its period."""
     reading: tuple[str, ...] = ()
     """How words with more than one sense were taken."""

@@ -41,8 +41,6 @@ class ColumnFacts:
     comment: str
     values: tuple[Any, ...]
     """Distinct values of the sample, the most frequent first; at most MOST_VALUES + 1."""
-    filled: int
-    """Rows of the sample that have a value."""
 
 
 @dataclass
@@ -51,8 +49,6 @@ class TableFacts:
 
     name: str
     comment: str
-    rows: int
-    """Rows of the sample."""
     columns: dict[str, ColumnFacts]
     key: tuple[str, ...]
     foreign: dict[str, str] = field(default_factory=dict)
@@ -74,10 +70,8 @@ def opened(url: str) -> Iterator[sa.Engine]:
             place = f"file:{quote(str(path.resolve()))}?mode=ro"
             engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(place, uri=True))
         else:
-            address = (
-                address.set(drivername="postgresql+psycopg") if address.drivername.startswith("postgres") else address
-            )
-            engine = sa.create_engine(address)
+            postgres = address.drivername.startswith("postgres")
+            engine = sa.create_engine(address.set(drivername="postgresql+psycopg") if postgres else address)
         yield engine
     except (SQLAlchemyError, ImportError) as error:
         said = type(error).__name__
@@ -111,7 +105,7 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
             columns = {c: _facts(c, kinds[c], said[c], [row[i] for row in rows]) for i, c in enumerate(described)}
             key = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
             about = inspector.get_table_comment(name).get("text") if engine.dialect.supports_comments else None
-            table = TableFacts(name, about or "", len(rows), columns, key, sample=tuple(map(tuple, rows)))
+            table = TableFacts(name, about or "", columns, key, sample=tuple(map(tuple, rows)))
             for one in inspector.get_foreign_keys(name):
                 if len(one["constrained_columns"]) == 1:
                     table.foreign[one["constrained_columns"][0]] = one["referred_table"]
@@ -134,12 +128,11 @@ def _sample(connection: sa.Connection, table: str, kinds: Mapping[str, Kind]) ->
 
 
 def _facts(name: str, kind: Kind, comment: str, cells: list[Any]) -> ColumnFacts:
-    filled = [cell for cell in cells if cell not in (None, "")]
-    counts = Counter(filled)
+    counts = Counter(cell for cell in cells if cell not in (None, ""))
     values = tuple(sorted(counts, key=lambda v: (-counts[v], str(v)))[: MOST_VALUES + 1])
     if kind == "text" and values and all(_DATE.fullmatch(str(v)) for v in values):
         kind = "date"
-    return ColumnFacts(name, kind, comment, values, len(filled))
+    return ColumnFacts(name, kind, comment, values)
 
 
 def _sqlite_comments(connection: sa.Connection) -> dict[tuple[str, str], str]:

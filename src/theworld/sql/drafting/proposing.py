@@ -23,6 +23,7 @@ from theworld.text.language import has_ideographs
 
 GLOSSARY: Mapping[str, Any] = load_table("theworld.sql", "data/glossary.yaml")
 LONGEST_VALUE = 60
+_LETTER = re.compile(r"[^\W\d_]")
 _CODE = re.compile(r"(-?\d+)\s*[=:：\-]?\s*([^\W\d_][^\s,，;；/、\d]*)")
 
 
@@ -217,7 +218,7 @@ def _naming(table: TableFacts) -> tuple[str, ...]:
             if (
                 re.search(pattern, text)
                 and column not in table.foreign
-                and (distinct > MOST_VALUES or 2 * distinct > min(table.rows, MOST_VALUES))
+                and (distinct > MOST_VALUES or 2 * distinct > min(len(table.sample), MOST_VALUES))
             ):
                 return (column,)
     return ()
@@ -255,9 +256,7 @@ def _is_listed(column: ColumnFacts, words: str) -> bool:
     if any(word in GLOSSARY["private"] for word in (*words.split(), comment_label(column.comment))):
         return False
     texts = [str(v) for v in column.values]
-    short = texts and len(texts) <= MOST_VALUES and all(len(t) <= LONGEST_VALUE for t in texts)
-    lettered = all(re.search(r"[^\W\d_]", t) for t in texts)
-    return bool(short and lettered)
+    return 0 < len(texts) <= MOST_VALUES and all(len(t) <= LONGEST_VALUE and _LETTER.search(t) for t in texts)
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Filter, Group, Plan, UnclearError
-from theworld.sql.questions.lexicon import CUES, Term, TermKind
+from theworld.sql.questions.lexicon import Term, TermKind
 from theworld.sql.questions.narrowing import Restrictions
 
 LEAST_SURE = 0.8
@@ -27,6 +27,7 @@ class _Used:
         self.classes |= {part.class_id for p in plans for part in (p.per, p.distinct) if part}
         self.told = {a for p in plans for a in (p.measure, p.divisor, *p.shown) if a}
         self.split = bool(groups) or any(p.time_unit or p.per for p in plans)
+        self.once = any(p.distinct for p in plans)
 
     def class_(self, term: Term) -> bool:
         names = term.owners("class")
@@ -36,8 +37,6 @@ class _Used:
 
     def attribute(self, term: Term) -> bool:
         if term.of("class") and self.class_(term):
-            return True
-        if term.text in CUES["money"] and any(p.measure for p in self.plans):
             return True
         known = {a.id for a in (*self.told, *(p.group.attribute for p in self.plans if p.group)) if a}
         known, times = known if term.of("attribute") else set(), {p.time_column for p in self.plans}
@@ -53,9 +52,8 @@ class _Used:
     def happened(self, _: Term) -> bool:
         return all(map(self.events, self.plans))
 
-
-def _related(used: _Used, term: Term) -> bool:
-    return any(m.name in used.relations for m in term.of("relation", "inverse", "role"))
+    def relation(self, term: Term) -> bool:
+        return any(m.name in self.relations for m in term.of("relation", "inverse", "role"))
 
 
 class _Rule(NamedTuple):
@@ -65,29 +63,19 @@ class _Rule(NamedTuple):
     unless: tuple[TermKind, ...]
     has_part: Callable[[_Used, Term], bool]
     restricts: bool = False
-    problem: str = "has no part in what was understood"
+    why: str = "has no part in what was understood"
 
 
 _RULES = (
-    _Rule(("relation", "inverse"), ("class", "attribute", "value"), _related),
+    _Rule(("relation", "inverse"), ("class", "attribute", "value"), _Used.relation),
     _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
     _Rule(("attribute",), ("aggregate",), _Used.attribute, restricts=True),
     _Rule(("compared", "compared_after"), ("empty",), lambda *_: False, True, "compares nothing"),
-    _Rule(
-        ("traded",),
-        ("value", "entity", "class", "dated", "empty"),
-        _Used.happened,
-        problem="is not said of these rows",
-    ),
+    _Rule(("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happened, why="is not said of these rows"),
     _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.attribute, restricts=True),
-    _Rule(("who", "role"), ("class", "attribute"), _related, restricts=True),
-    _Rule(
-        ("one",),
-        ("value", "entity", "class"),
-        lambda used, _: not any(p.distinct for p in used.plans),
-        problem="is a number of them",
-    ),
-    _Rule(("each",), ("passive", "empty"), lambda used, _: used.split, problem="splits nothing"),
+    _Rule(("who", "role"), ("class", "attribute"), _Used.relation, restricts=True),
+    _Rule(("one",), ("value", "entity", "class"), lambda used, _: not used.once, why="is a number of them"),
+    _Rule(("each",), ("passive", "empty"), lambda used, _: used.split, why="splits nothing"),
 )
 """The first that speaks of a term decides; what compares has its part in a filter or none."""
 
@@ -99,7 +87,7 @@ def check_all_used(plans: Sequence[Plan], terms: Sequence[Term], found: Restrict
         spoken = (one for one in _RULES if term.of(*one.kinds) and not term.of(*one.unless))
         rule = next((one for one in spoken if not (one.restricts and term in found.used)), None)
         if rule is not None and not rule.has_part(used, term):
-            raise UnclearError(f"{term.text!r} {rule.problem}")
+            raise UnclearError(f"{term.text!r} {rule.why}")
 
 
 def check_sure(plans: Sequence[Plan], mapping: DatabaseMapping) -> None:

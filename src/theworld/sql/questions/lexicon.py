@@ -211,31 +211,25 @@ def segment(folded: str, terms: Iterable[Term]) -> tuple[list[Term], list[str]]:
 
     The best leaves the fewest characters uncovered, then has the fewest terms, then the longest.
     """
-    by_start: dict[int, list[Term]] = {}
+    by_start: defaultdict[int, list[Term]] = defaultdict(list)
     for term in terms:
-        by_start.setdefault(term.start, []).append(term)
+        by_start[term.start].append(term)
     size = len(folded)
     best: list[tuple[tuple[int, int, int], Term | None]] = [((0, 0, 0), None)] * (size + 1)
     for i in range(size - 1, -1, -1):
         uncovered, count, squares = best[i + 1][0]
-        gap = 0 if folded[i].isspace() else 1
-        choice: tuple[tuple[int, int, int], Term | None] = ((uncovered + gap, count, squares), None)
-        for term in by_start.get(i, ()):
-            rest = best[term.end][0]
-            cost = (rest[0], rest[1] + 1, rest[2] - (term.end - term.start) ** 2)
-            if cost < choice[0]:
-                choice = (cost, term)
-        best[i] = choice
+        best[i] = (uncovered + (not folded[i].isspace()), count, squares), None
+        for term in by_start[i]:
+            uncovered, count, squares = best[term.end][0]
+            cost = (uncovered, count + 1, squares - (term.end - term.start) ** 2)
+            if cost < best[i][0]:
+                best[i] = cost, term
     chosen: list[Term] = []
-    unknown: list[str] = []
-    i = gap_start = 0
+    i = 0
     while i < size:
         found = best[i][1]
-        if found is None:
-            i += 1
-            continue
-        unknown.append(folded[gap_start:i])
-        chosen.append(found)
-        i = gap_start = found.end
-    unknown.append(folded[gap_start:])
-    return chosen, [piece.strip() for piece in unknown if piece.strip()]
+        chosen += [found] if found else []
+        i = found.end if found else i + 1
+    ends, starts = (0, *(term.end for term in chosen)), (*(term.start for term in chosen), size)
+    gaps = (folded[end:start].strip() for end, start in zip(ends, starts, strict=True))
+    return chosen, [gap for gap in gaps if gap]

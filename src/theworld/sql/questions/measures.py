@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, cast
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
-from theworld.sql.plan import Aggregate, UnclearError, Whole
+from theworld.sql.plan import Aggregate, UnclearError
 from theworld.sql.questions.cutting import Ranking
 from theworld.sql.questions.lexicon import CUES, Term, class_of, classes_named, terms_of
 from theworld.sql.questions.narrowing import Restrictions
@@ -50,11 +50,12 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
     counts = [t for t in aggregates if name_of(t) == "count"]
     if len(counts) == len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
         counts = []  # how many beds: the beds, not the rows
-    if counts and measured:
-        raise UnclearError("it is not clear what is counted")
     if counts or (ranking and ranking.of_number and not measured):
-        _check_counted(aggregates)
-        return (_counted if counts else _most)(terms, aggregates, found, needs, ranking)
+        if measured or len(counts) > 1 or not {name_of(term) for term in aggregates} <= {*_COUNTED, "count"}:
+            raise UnclearError("it is not clear what is counted")
+        if counts:
+            return _counted(counts[0], terms, aggregates, found, needs)
+        return _most(terms, aggregates, found, needs, ranking.what if ranking else None)
     if not measured and (aggregates or ranking or not terms_of(terms, "which")):
         measured = _stood_for(terms, found.mapping)
     heads: list[Head] = []
@@ -97,17 +98,10 @@ def _rows_named(terms: Sequence[Term]) -> list[str]:
     return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
 
 
-def _check_counted(aggregates: Sequence[Term]) -> None:
-    names = [name_of(term) for term in aggregates]
-    if names.count("count") > 1 or not {*names} <= {*_COUNTED, "count"}:
-        raise UnclearError("it is not clear what is counted")
-
-
 def _most(
-    terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs, ranking: Ranking | None
+    terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs, ranked: Term | None
 ) -> list[Head]:
     """Return what "most" counts: the class last named, else how often something happened to what is ranked."""
-    ranked = ranking.what if ranking else None
     rows = _rows_named(terms)[-1:] or ([found.related_class] if found.related_class else [])
     counted = rows[0] if rows else class_of(ranked) if ranked else None
     head = happening(counted, terms, found, needs) if counted and found.happened else None
@@ -117,13 +111,12 @@ def _most(
 
 
 def _counted(
-    terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs, _: Ranking | None
+    count: Term, terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs
 ) -> list[Head]:
     """Return what is counted: the class first named after the count word, else last before it, else what is related.
 
     "How often" counts what happened, whatever to.
     """
-    (count,) = (t for t in aggregates if name_of(t) == "count")
     named = classes_named(terms)
     if count.text in CUES["how_often"] and not any(map(found.mapping.happens, named)):
         event = found.mapping.event_of({*found.named.values()} or named, dated=found.dated)
@@ -154,7 +147,13 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     if found.absent or counted in found.dated or mapping.happens(counted) or not (named or found.happened):
         return None
     happen = found.dated or {event for one in mapping.classes if (event := mapping.happens(one))}
-    lines = _quantities(counted, happen, mapping)
+    lines = [
+        Head(line, quantity, "sum")
+        for line in mapping.classes
+        if mapping.happens(line) in happen and len(mapping.path(line, counted, single=True) or ()) == 1
+        for quantity in mapping.measures[line]
+        if not _QUANTITY.isdisjoint(quantity.labels.all())
+    ]
     kinds = any(t.of("distinct") or (t.of("aggregate") and t.text.endswith("种")) for t in terms)
     if len(lines) == 1 and not named and not kinds:
         return lines[0]
@@ -164,28 +163,6 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     return Head(event, distinct=counted)
 
 
-def _quantities(counted: str, happen: Collection[str], mapping: DatabaseMapping) -> list[Head]:
-    """Return the quantities of the lines of what happens that belong to what is counted."""
-    return [
-        Head(line, quantity, "sum")
-        for line in mapping.classes
-        if mapping.happens(line) in happen
-        if len(mapping.path(line, counted, single=True) or ()) == 1
-        for quantity in mapping.measures[line]
-        if not _QUANTITY.isdisjoint(quantity.labels.all())
-    ]
-
-
-def _steps_to(needs: Needs, classes: Iterable[str], mapping: DatabaseMapping) -> dict[str, int]:
-    """Return how many steps lead from each class to all that it must belong to; without those that do not."""
-    lengths: dict[str, int] = {}
-    for class_id in classes:
-        ways = [[mapping.path(class_id, goal, single=True) for goal in sorted(goals)] for goals in needs]
-        if all(any(way is not None for way in found) for found in ways):
-            lengths[class_id] = sum(min(len(way) for way in found if way is not None) for found in ways)
-    return lengths
-
-
 def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -> list[_Measured]:
     """Return the measures that are named: of several of one name the nearest to what is named, then what happens."""
     found: list[_Measured] = []
@@ -193,8 +170,9 @@ def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -
         named = [(m.owner, mapping.attribute(m.name)) for m in term.of("attribute")]
         choices = [(owner, attribute) for owner, attribute in named if is_measure(attribute)]
         if len(choices) > 1:
-            lengths = _steps_to(needs, dict(choices), mapping)
-            choices = [one for one in choices if lengths.get(one[0]) == min(lengths.values(), default=0)] or choices
+            ways = {owner: mapping.ways(owner, needs) for owner, _ in choices}
+            steps = {owner: sum(min(map(len, some)) for some in way) for owner, way in ways.items() if way is not None}
+            choices = [one for one in choices if steps.get(one[0]) == min(steps.values(), default=0)] or choices
         if len(choices) > 1:  # what happens by itself before the lines of it
             choices = [one for one in choices if mapping.classes[one[0]].time is not None] or choices
         if len(choices) > 1:
@@ -218,8 +196,8 @@ def _heads(one: _Measured, words: Sequence[Term], ranking: Ranking | None) -> li
 
 def part_and_whole(
     heads: Sequence[Head], terms: Sequence[Term], found: Restrictions, *, asked: Term, grouped: bool
-) -> tuple[Head, Attribute | None, Whole]:
-    """Return what a share measures, what divides it where that is another measure, and of which rows the whole is.
+) -> tuple[Head, Attribute | None]:
+    """Return what a share measures, and what divides it where that is another measure.
 
     Where no measure is named rows are counted, or what happens to them. Raises UnclearError where part or whole could
     be meant otherwise: with several conditions it is not said which of them hold for the whole too.
@@ -233,7 +211,7 @@ def part_and_whole(
     if not plain or not one_whole or len({head.base for head in heads}) != 1 or len(heads) > 2:
         raise UnclearError("it is not clear what the share is of")
     if len(heads) == 1:
-        return heads[0], None, "rows" if grouped else "all"
+        return heads[0], None
     # what percentage of the limit is used: the whole stands first
     whole_first = asked.of("share")[0].name == "whole_first" and asked < min(
         terms_of(terms, "attribute"), default=asked
@@ -241,4 +219,4 @@ def part_and_whole(
     part, whole = heads[::-1] if whole_first else heads
     if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
         raise UnclearError("a share needs two measures in one unit")
-    return part, whole.measure, "measure"
+    return part, whole.measure

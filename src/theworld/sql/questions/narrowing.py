@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import cast
 
-from theworld.ontology import Attribute, Relation
+from theworld.ontology import Relation
 from theworld.sql.mapping import MOST_STEPS, DatabaseMapping, Path, is_measure
 from theworld.sql.plan import Filter, Operator, UnclearError
 from theworld.sql.questions.lexicon import (
@@ -80,20 +80,25 @@ class Restrictions:
         places = {term: (one.path, one.class_id, one.column) for term, one in by_term.items()}
         if any(places.get(a, a) != places.get(b, b) for a, b in self.alternatives):
             raise UnclearError("what stands beside 'or' is not of one kind")
-        beside: dict[tuple[Path, str, str], list[Term]] = {}
-        for term, place in places.items():
-            beside.setdefault(place, []).append(term)
+        beside: dict[tuple[Path, str, str, bool], list[Term]] = {}
+        for term, one in by_term.items():
+            beside.setdefault((one.path, one.class_id, one.column, one.negated), []).append(term)
         apart = {*chain(*self.alternatives)} | self.negated
+        merged: list[Filter] = []  # those on one column as one: "raised and cut" is either
         for (path, *_), terms in beside.items():  # of several names of what a row may have many of: all, or any?
             if len({t.text for t in terms}) > 1 and not apart & {*terms} and not all(step.single for step in path):
                 said = " and ".join(term.text for term in terms)
                 raise UnclearError(f"it is not clear whether {said} are both meant, or either")
-        merged = _merged(by_term.values())
+            values = dict.fromkeys(value for term in terms for value in by_term[term].values)
+            label = "、".join(by_term[term].label for term in terms)
+            merged.append(replace(by_term[terms[0]], values=tuple(values), label=label))
         if any(item.class_id != base for item in self.compared):
             raise UnclearError(f"{self.compared[0].label!r} is not about these rows")
         related = [replace(one, path=(*self._path(base, one.path[0].source), *one.path)) for one in self.related]
         given = [self._given(term, base) for term in self.given]
-        _check_apart(merged, given)
+        never = {item.path[0] for item in given if item.negated and item.path and not item.path[0].single}
+        if any(item.path and item.path[0] in never for item in merged):
+            raise UnclearError("it is not clear whether nothing happened at all, or not to what is named")
         return (*merged, *self.compared, *related, *given)
 
     def relate(self, term: Term, named: Meaning, before: Sequence[Term], after: Sequence[Term]) -> None:
@@ -177,26 +182,6 @@ class Restrictions:
         if negated and own is None and class_id not in self.via and not all(step.single for step in path):
             raise UnclearError(f"it is not clear whether none is {term.text!r}, or one is not; name the {class_id}")
         return Filter(path, class_id, column, "in", tuple(choices[name]), term.written, below, negated)
-
-
-def _check_apart(conditions: Iterable[Filter], given: Iterable[Filter]) -> None:
-    """Raise UnclearError where nothing happened to rows, and others of the conditions say with whom it did not."""
-    never = {item.path[0] for item in given if item.negated and item.path and not item.path[0].single}
-    if any(item.path and item.path[0] in never for item in conditions):
-        raise UnclearError("it is not clear whether nothing happened at all, or not to what is named")
-
-
-def _merged(items: Iterable[Filter]) -> list[Filter]:
-    """Return conditions with those on one column as one: "raised and cut" is either."""
-    merged: dict[tuple[Path, str, str, bool], Filter] = {}
-    for item in items:
-        same = item.path, item.class_id, item.column, item.negated
-        if (known := merged.get(same)) is None:
-            merged[same] = item
-        else:
-            values = tuple(dict.fromkeys((*known.values, *item.values)))
-            merged[same] = replace(known, values=values, label=f"{known.label}、{item.label}")
-    return list(merged.values())
 
 
 def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restrictions:
@@ -308,7 +293,12 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         if place < 0 or found.compared:
             raise UnclearError(f"it is not clear what {term.text!r} is")
         kind = words[0].of("compared_after" if after else "compared")[0].name if words else "="
-        class_id, attribute = _measure_named(terms[place], classes_named(terms), found.mapping)
+        own = ((m.owner, found.mapping.attribute(m.name)) for m in terms[place].of("attribute"))
+        measures = [one for one in own if is_measure(one[1])]
+        measures = [one for one in measures if one[0] in classes_named(terms)] or measures
+        if len(measures) != 1:
+            raise UnclearError("it is not clear what is compared with a number")
+        ((class_id, attribute),) = measures
         quantity: Quantity = term.of("number")[0].value
         units = (attribute.unit.en, attribute.unit.zh) if attribute.unit else ("",)
         value = next((v for unit in units if (v := quantity.in_unit(unit)) is not None), None)
@@ -317,16 +307,6 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         label, column = f"{terms[place].text} {kind} {value:g}", attribute.column or ""
         found.compared.append(Filter((), class_id, column, cast("Operator", kind), (value,), label))
         found.used |= {term, terms[place], *words}
-
-
-def _measure_named(term: Term, named: set[str], mapping: DatabaseMapping) -> tuple[str, Attribute]:
-    """Return the one measure that a term is, of a class that is named where there are several, with its class."""
-    attributes = ((m.owner, mapping.attribute(m.name)) for m in term.of("attribute"))
-    measures = [one for one in attributes if is_measure(one[1])]
-    measures = [one for one in measures if one[0] in named] or measures
-    if len(measures) != 1:
-        raise UnclearError("it is not clear what is compared with a number")
-    return measures[0]
 
 
 def _relations(terms: Sequence[Term], found: Restrictions) -> None:

@@ -94,11 +94,11 @@ class _Reading:
         if shares and (ranking is not None or unit is not None):
             raise UnclearError("shares are not ranked or grouped by time")
         if shares:
-            part, divisor, whole = part_and_whole(heads, terms, found, asked=shares[0], grouped=grouping is not None)
+            part, divisor = part_and_whole(heads, terms, found, asked=shares[0], grouped=grouping is not None)
             plan = self._plan(part, grouping)
             if (plan.group is None) != (grouping is None):
                 raise UnclearError("it is not clear what the share is of")
-            return (replace(plan, shape="share", whole=whole, divisor=divisor),)
+            return (replace(plan, shape="share", divisor=divisor),)
         if not heads:
             return (_plan_list(terms, found),)
         if len(heads) > 1 and (ranking or (grouping and len({h.base for h in heads}) > 1)):
@@ -138,12 +138,6 @@ class _Reading:
         if group is None or len(group.path) != 1 or len(plans) != 1 or plans[0].shape != "figure":
             raise UnclearError("it is not clear what the average is of")
         return replace(plans[0], aggregate="average", per=group)
-
-    def _lines_of(self, head: Head) -> str | None:
-        """Return what rows are lines of where the average of what these come to is asked for: of an order's amount."""
-        whole = self._mapping.happens(head.base)
-        summed = head.aggregate == "average" and head.measure is not None and head.measure.times
-        return whole if summed and whole != head.base and whole in classes_named(self._terms) else None
 
     def _heads(self, free: Sequence[Term], ranking: Ranking | None) -> tuple[list[Head], Term | None]:
         """Return the measures asked for, and the class whose rows are ranked by them."""
@@ -196,7 +190,9 @@ class _Reading:
         plan = Plan(base, "figure", head.aggregate, head.measure, found.filters(base))
         plan = timed(plan, head, self._terms, unit, found)
         group = self._group(head, wanted, ranking)
-        if (whole := self._lines_of(head)) is not None:
+        whole = self._mapping.happens(base)  # an order, where the average of what its lines come to is asked for
+        summed = head.aggregate == "average" and head.measure is not None and head.measure.times
+        if summed and whole and whole != base and whole in classes_named(self._terms):
             if ranking or plan.time_unit or (group is not None and (group.class_id, group.attribute) != (whole, None)):
                 raise UnclearError(f"it is not clear whether the average is of {base} or of {whole}")
             return replace(plan, per=by_class(whole, base, found))
