@@ -151,17 +151,8 @@ def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
     fit with what announces it.
     """
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
-    paragraphs: list[list[tuple[int, int]]] = [[]]
-    fenced = bool(opened)
-    for start, end in lines:
-        line = text[start:end]
-        fenced ^= bool(FENCE.match(line))
-        if line.strip() or fenced:
-            paragraphs[-1].append((start, end))
-        elif paragraphs[-1]:
-            paragraphs.append([])
     units: list[tuple[int, int]] = []
-    for paragraph in filter(None, paragraphs):
+    for paragraph in _paragraphs(text, lines, fenced=bool(opened)):
         whole = (paragraph[0][0], paragraph[-1][1])
         coded = FENCE.search(text[slice(*whole)]) is not None or open_fence(f"{opened}\n{text[: whole[0]]}") != ""
         announced = not coded and units and announces(text[slice(*units[-1])])
@@ -172,6 +163,19 @@ def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
                 inside = [line for line in lines if left <= line[0] and line[1] <= right]
                 units += inside if right - left > room and inside else [(left, right)]
     return _with_words(text, units) or [(0, len(text))]
+
+
+def _paragraphs(text: str, lines: Sequence[tuple[int, int]], *, fenced: bool) -> list[list[tuple[int, int]]]:
+    """Return the lines of each paragraph; empty ones within a code block end none."""
+    paragraphs: list[list[tuple[int, int]]] = [[]]
+    for start, end in lines:
+        line = text[start:end]
+        fenced ^= bool(FENCE.match(line))
+        if line.strip() or fenced:
+            paragraphs[-1].append((start, end))
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    return [paragraph for paragraph in paragraphs if paragraph]
 
 
 def _with_words(text: str, units: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

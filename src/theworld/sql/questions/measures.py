@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, cast
 
 from theworld.ontology import Attribute
@@ -51,17 +51,21 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
     if len(counts) == len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
         counts = []  # how many beds: the beds, not the rows
     if counts or (ranking and ranking.of_number and not measured):
-        if measured or len(counts) > 1 or not {name_of(term) for term in aggregates} <= {*_COUNTED, "count"}:
+        if measured or len(counts) > 1 or not set(map(name_of, aggregates)) <= {*_COUNTED, "count"}:
             raise UnclearError("it is not clear what is counted")
         if counts:
             return _counted(counts[0], terms, aggregates, found, needs)
         return _most(terms, aggregates, found, needs, ranking.what if ranking else None)
     if not measured and (aggregates or ranking or not terms_of(terms, "which")):
         measured = _stood_for(terms, found.mapping)
-    heads: list[Head] = []
-    for one in measured:
-        heads += _heads(one, [word for word in aggregates if _nearest(word, measured, terms) is one], ranking)
-    return heads
+    return [head for one in measured for head in _heads(one, _words_of(one, aggregates, measured, terms), ranking)]
+
+
+def _words_of(
+    one: _Measured, words: Sequence[Term], measured: Sequence[_Measured], terms: Sequence[Term]
+) -> list[Term]:
+    """Return the words that stand nearest to a measure, of several."""
+    return [word for word in words if _nearest(word, measured, terms) is one]
 
 
 def _nearest(word: Term, measured: Sequence[_Measured], terms: Sequence[Term]) -> _Measured | None:
@@ -147,13 +151,7 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     if found.absent or counted in found.dated or mapping.happens(counted) or not (named or found.happened):
         return None
     happen = found.dated or {event for one in mapping.classes if (event := mapping.happens(one))}
-    lines = [
-        Head(line, quantity, "sum")
-        for line in mapping.classes
-        if mapping.happens(line) in happen and len(mapping.path(line, counted, single=True) or ()) == 1
-        for quantity in mapping.measures[line]
-        if not _QUANTITY.isdisjoint(quantity.labels.all())
-    ]
+    lines = _quantities(counted, happen, mapping)
     kinds = any(t.of("distinct") or (t.of("aggregate") and t.text.endswith("种")) for t in terms)
     if len(lines) == 1 and not named and not kinds:
         return lines[0]
@@ -161,6 +159,17 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     if event is None:
         raise UnclearError(f"it is not said which rows say when {counted} was")
     return Head(event, distinct=counted)
+
+
+def _quantities(counted: str, happen: Collection[str], mapping: DatabaseMapping) -> list[Head]:
+    """Return the quantities of the lines of what happens that belong to what is counted."""
+    return [
+        Head(line, quantity, "sum")
+        for line in mapping.classes
+        if mapping.happens(line) in happen and len(mapping.path(line, counted, single=True) or ()) == 1
+        for quantity in mapping.measures[line]
+        if not _QUANTITY.isdisjoint(quantity.labels.all())
+    ]
 
 
 def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -> list[_Measured]:

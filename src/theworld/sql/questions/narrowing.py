@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import cast
 
-from theworld.ontology import Relation
+from theworld.ontology import Attribute, Relation
 from theworld.sql.mapping import MOST_STEPS, DatabaseMapping, Path, is_measure
 from theworld.sql.plan import Filter, Operator, UnclearError
 from theworld.sql.questions.lexicon import (
@@ -76,22 +76,7 @@ class Restrictions:
 
     def filters(self, base: str) -> tuple[Filter, ...]:
         """Return the conditions as seen from a class."""
-        by_term = {term: self._is(term, base) for term in (*self.named, *self.values)}
-        places = {term: (one.path, one.class_id, one.column) for term, one in by_term.items()}
-        if any(places.get(a, a) != places.get(b, b) for a, b in self.alternatives):
-            raise UnclearError("what stands beside 'or' is not of one kind")
-        beside: dict[tuple[Path, str, str, bool], list[Term]] = {}
-        for term, one in by_term.items():
-            beside.setdefault((one.path, one.class_id, one.column, one.negated), []).append(term)
-        apart = {*chain(*self.alternatives)} | self.negated
-        merged: list[Filter] = []  # those on one column as one: "raised and cut" is either
-        for (path, *_), terms in beside.items():  # of several names of what a row may have many of: all, or any?
-            if len({t.text for t in terms}) > 1 and not apart & {*terms} and not all(step.single for step in path):
-                said = " and ".join(term.text for term in terms)
-                raise UnclearError(f"it is not clear whether {said} are both meant, or either")
-            values = dict.fromkeys(value for term in terms for value in by_term[term].values)
-            label = "、".join(by_term[term].label for term in terms)
-            merged.append(replace(by_term[terms[0]], values=tuple(values), label=label))
+        merged = self._named_or_valued(base)
         if any(item.class_id != base for item in self.compared):
             raise UnclearError(f"{self.compared[0].label!r} is not about these rows")
         related = [replace(one, path=(*self._path(base, one.path[0].source), *one.path)) for one in self.related]
@@ -100,6 +85,26 @@ class Restrictions:
         if any(item.path and item.path[0] in never for item in merged):
             raise UnclearError("it is not clear whether nothing happened at all, or not to what is named")
         return (*merged, *self.compared, *related, *given)
+
+    def _named_or_valued(self, base: str) -> list[Filter]:
+        """Return the conditions of instances and values, those on one column as one: "raised and cut" is either."""
+        by_term = {term: self._is(term, base) for term in (*self.named, *self.values)}
+        places = {term: (one.path, one.class_id, one.column) for term, one in by_term.items()}
+        if any(places.get(a, a) != places.get(b, b) for a, b in self.alternatives):
+            raise UnclearError("what stands beside 'or' is not of one kind")
+        beside: dict[tuple[Path, str, str, bool], list[Term]] = {}
+        for term, one in by_term.items():
+            beside.setdefault((one.path, one.class_id, one.column, one.negated), []).append(term)
+        apart = {*chain(*self.alternatives)} | self.negated
+        merged: list[Filter] = []
+        for (path, *_), terms in beside.items():  # of several names of what a row may have many of: all, or any?
+            if len({t.text for t in terms}) > 1 and not apart & {*terms} and not all(step.single for step in path):
+                said = " and ".join(term.text for term in terms)
+                raise UnclearError(f"it is not clear whether {said} are both meant, or either")
+            values = dict.fromkeys(value for term in terms for value in by_term[term].values)
+            label = "、".join(by_term[term].label for term in terms)
+            merged.append(replace(by_term[terms[0]], values=tuple(values), label=label))
+        return merged
 
     def relate(self, term: Term, named: Meaning, before: Sequence[Term], after: Sequence[Term]) -> None:
         """Take in that rows are related to an instance beside a term, or to those that have a value, or to any.
@@ -293,12 +298,7 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         if place < 0 or found.compared:
             raise UnclearError(f"it is not clear what {term.text!r} is")
         kind = words[0].of("compared_after" if after else "compared")[0].name if words else "="
-        own = ((m.owner, found.mapping.attribute(m.name)) for m in terms[place].of("attribute"))
-        measures = [one for one in own if is_measure(one[1])]
-        measures = [one for one in measures if one[0] in classes_named(terms)] or measures
-        if len(measures) != 1:
-            raise UnclearError("it is not clear what is compared with a number")
-        ((class_id, attribute),) = measures
+        class_id, attribute = _measure_named(terms[place], classes_named(terms), found.mapping)
         quantity: Quantity = term.of("number")[0].value
         units = (attribute.unit.en, attribute.unit.zh) if attribute.unit else ("",)
         value = next((v for unit in units if (v := quantity.in_unit(unit)) is not None), None)
@@ -307,6 +307,16 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         label, column = f"{terms[place].text} {kind} {value:g}", attribute.column or ""
         found.compared.append(Filter((), class_id, column, cast("Operator", kind), (value,), label))
         found.used |= {term, terms[place], *words}
+
+
+def _measure_named(term: Term, named: set[str], mapping: DatabaseMapping) -> tuple[str, Attribute]:
+    """Return the one measure that a term is, of a class that is named where there are several, with its class."""
+    attributes = ((m.owner, mapping.attribute(m.name)) for m in term.of("attribute"))
+    measures = [one for one in attributes if is_measure(one[1])]
+    measures = [one for one in measures if one[0] in named] or measures
+    if len(measures) != 1:
+        raise UnclearError("it is not clear what is compared with a number")
+    return measures[0]
 
 
 def _relations(terms: Sequence[Term], found: Restrictions) -> None:

@@ -190,9 +190,7 @@ class _Reading:
         plan = Plan(base, "figure", head.aggregate, head.measure, found.filters(base))
         plan = timed(plan, head, self._terms, unit, found)
         group = self._group(head, wanted, ranking)
-        whole = self._mapping.happens(base)  # an order, where the average of what its lines come to is asked for
-        summed = head.aggregate == "average" and head.measure is not None and head.measure.times
-        if summed and whole and whole != base and whole in classes_named(self._terms):
+        if (whole := self._lines_of(head)) is not None:
             if ranking or plan.time_unit or (group is not None and (group.class_id, group.attribute) != (whole, None)):
                 raise UnclearError(f"it is not clear whether the average is of {base} or of {whole}")
             return replace(plan, per=by_class(whole, base, found))
@@ -206,6 +204,12 @@ class _Reading:
             return replace(plan, aggregate="max" if highest else "min")
         usual: TableShape = "trend" if plan.time_unit else "groups" if group else "figure"
         return replace(plan, shape=shape or ("top" if ranking else usual), limit=limit, descending=highest)
+
+    def _lines_of(self, head: Head) -> str | None:
+        """Return what rows are lines of where the average of what these come to is asked for: of an order's amount."""
+        whole = self._mapping.happens(head.base)
+        summed = head.aggregate == "average" and head.measure is not None and head.measure.times
+        return whole if summed and whole != head.base and whole in classes_named(self._terms) else None
 
     def _group(self, head: Head, wanted: Term | None, ranking: Ranking | None) -> Group | None:
         """Return what the rows of a measure are put together by."""
