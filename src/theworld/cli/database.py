@@ -57,7 +57,8 @@ def draft(
         return
     save_mapping(drafted, out)
     guessed = sum(t.sure < 1 for t in drafted.tables.values())
-    said.print(f"{out}: {len(drafted.tables)} tables, {guessed} of them drafted and not yet confirmed")
+    confirm = f", {guessed} of them drafted: delete `sure` where they are right" if guessed else ""
+    said.print(f"{out}: {len(drafted.tables)} tables{confirm}")
     for title, names in (("new", new), ("no longer in the database", gone)):
         if names:
             said.print(f"  {title}: {printable(', '.join(names))}")

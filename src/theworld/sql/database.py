@@ -45,6 +45,8 @@ NAMES_PER_CLASS = 20_000
 KEYS_PER_CLASS = 2_000
 """Keys known as names, for classes whose rows have no name."""
 TENANTS_KEPT = 16
+MOST_TIED = 20
+"""Rows shown beside the first one where they share its figure."""
 NAMES_TIMEOUT_MS = 5_000
 
 
@@ -149,14 +151,18 @@ class Database:
         check_sure(plans, self.mapping)
         tables = []
         for plan in plans:
-            ranked = plan.limit if plan.shape == "top" else None  # one row more shows who shares the last place
-            tree, parameters = build(replace(plan, limit=ranked + 1) if ranked else plan, self.mapping, language)
+            ranked = plan.limit if plan.shape == "top" else None  # more rows show who shares the last place
+            tree, parameters = build(
+                replace(plan, limit=ranked + MOST_TIED) if ranked else plan, self.mapping, language
+            )
             rows, how = self._run(tree, tenant=tenant, parameters=parameters, timeout_ms=timeout_ms, dry_run=dry_run)
             told = plan.reading
             if ranked and len(rows.rows) > ranked:
-                if rows.rows[ranked][-1] == rows.rows[ranked - 1][-1]:
+                tied = sum(row[-1] == rows.rows[ranked - 1][-1] for row in rows.rows[ranked:])
+                shown = ranked + tied * (ranked == 1)  # who is first: all who are
+                if tied and (ranked > 1 or tied == MOST_TIED):
                     told = (*told, str(WORDS[language]["tied"]))
-                rows = replace(rows, rows=rows.rows[:ranked])
+                rows = replace(rows, rows=rows.rows[:shown])
             table = to_table(replace(plan, reading=told), rows, mapping=self.mapping, language=language)
             tables.append(table.model_copy(update=how))
         return tuple(tables)

@@ -160,6 +160,8 @@ class Restrictions:
             and (event := self.mapping.event_of([base, class_id], dated=self.dated)) is not None
         ):
             return self.mapping.over(event, base, class_id)
+        if path is None and self.mapping.path(class_id, base, single=True) is not None:
+            return self.mapping.over(class_id, base, class_id)  # a repair is of one bicycle, and so of one customer
         if path is None:
             raise UnclearError(f"{class_id} does not narrow {base} down")
         if between:  # a book and a member may meet in a loan or a reservation: neither is meant unsaid

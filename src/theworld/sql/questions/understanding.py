@@ -310,7 +310,8 @@ def _latest_and_owner(terms: Sequence[Term], found: Restrictions) -> tuple[str, 
     by_verb = named if not rows else set()  # when somebody last borrowed a book: a loan, of whatever book
     rows = rows or [*found.dated]
     others = {t.of("class")[0].name for t in terms_of(terms, "class")} - {*rows} - by_verb or {*found.named.values()}
-    asked = any(a.of("which") and b.owners("class") & others for a, b in pairwise(terms))  # whose is the latest
+    # Whose is the latest: "which customer ... last", "the last customer to ...".
+    asked = any(a.of("which", "latest") and b.owners("class") & others for a, b in pairwise(terms))
     if len(rows) != 1 or len(others) > 1 or asked:
         raise UnclearError("it is not clear the latest of what is asked for, or whose")
     return rows[0], next(iter(others), None)
