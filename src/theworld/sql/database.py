@@ -21,13 +21,13 @@ from theworld.ontology.files import load_ontology
 from theworld.questions import read_question
 from theworld.routing import DatabaseView
 from theworld.settings import DatabaseSettings
-from theworld.sql.building import build, column, table
+from theworld.sql.building import BASE, build, column, table
 from theworld.sql.drafting.file import read_mapping, to_ontology
 from theworld.sql.drafting.proposing import draft_mapping, labels_for
 from theworld.sql.engines import Engine, Rows, open_engine
 from theworld.sql.guard import check_statement, parse_statement
 from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.plan import UnclearError
+from theworld.sql.plan import Plan, UnclearError
 from theworld.sql.questions.completeness import check_sure
 from theworld.sql.questions.cutting import cut_question
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Named, cue_meanings, forms_of, label_meanings
@@ -163,9 +163,27 @@ class Database:
                 if tied and (ranked > 1 or tied == MOST_TIED):
                     told = (*told, str(WORDS[language]["tied"]))
                 rows = replace(rows, rows=rows.rows[:shown])
+            if not dry_run:
+                told += self._other_times(plan, rows, language, tenant=tenant, timeout_ms=timeout_ms)
             table = to_table(replace(plan, reading=told), rows, mapping=self.mapping, language=language)
             tables.append(table.model_copy(update=how))
         return tuple(tables)
+
+    def _other_times(
+        self, plan: Plan, rows: Rows, language: Language, *, tenant: str, timeout_ms: float | None
+    ) -> tuple[str, ...]:
+        """Return in words of when there are rows, where nothing was found in a period before or after all of them."""
+        if plan.period is None or plan.time_column is None or any(row[-1] not in {0, None} for row in rows.rows):
+            return ()
+        owner = plan.time_path[-1].target if plan.time_path else plan.base
+        select = exp.select().from_(table(self.mapping.classes[owner].name, BASE))
+        for name, function in (("first", exp.Min), ("last", exp.Max)):
+            select = select.select(exp.alias_(function(this=column(BASE, plan.time_column)), name))
+        found, _ = self._run(select, tenant=tenant, timeout_ms=timeout_ms)
+        first, last = (str(cell or "")[:10] for cell in found.rows[0])
+        start, end = (str(moment.date()) if moment else None for moment in (plan.period.start, plan.period.end))
+        outside = first and ((end and end <= first) or (start and start > last))
+        return (str(WORDS[language]["other_times"]).format(first, last),) if outside else ()
 
     def _kept(self, question: str) -> str | None:
         return self.confirmed.get(fold_in_place(question).strip())
