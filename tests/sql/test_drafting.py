@@ -135,13 +135,22 @@ def test_who_shares_the_last_place_is_said_and_the_first_none_are_not_asked_for(
         ask(league, "Top 0 players by number of goals")
 
 
-def test_where_all_rows_are_of_other_times_it_is_said(league):
+def test_where_all_rows_are_of_other_times_it_is_said(league, monkeypatch):
     for asked, reading in (
         ("How many games were played in April 1990?", ("all rows are of 2024-05-03 to 2025-05-03",)),
         ("How many games were played in April 2025?", ()),
     ):
         assert ask(league, asked).reading == reading, asked
     assert ask(league, "How many games were played in April 1990?", dry_run=True).reading == ()
+    statements = iter([league.engine.read])
+
+    def read_once(*args, **more):
+        for read in statements:
+            return read(*args, **more)
+        raise DatabaseError("too late", where="league")
+
+    monkeypatch.setattr(league.engine, "read", read_once)
+    assert ask(league, "How many games were played in April 1990?").rows == ((0,),)
 
 
 def test_a_dry_run_sends_nothing_and_near_names_are_told(league, monkeypatch):
