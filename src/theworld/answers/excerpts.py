@@ -155,7 +155,7 @@ def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
     for paragraph in _paragraphs(text, lines, fenced=bool(opened)):
         whole = (paragraph[0][0], paragraph[-1][1])
         coded = FENCE.search(text[slice(*whole)]) is not None or open_fence(f"{opened}\n{text[: whole[0]]}") != ""
-        announced = not coded and units and announces(text[slice(*units[-1])])
+        announced = not coded and _is_list(text[slice(*whole)]) and units and announces(text[slice(*units[-1])])
         fits = whole[1] - (units[-1][0] if announced else whole[0]) <= room
         for start, end in [whole] if fits else paragraph if coded else _items(text, paragraph):
             sentences = split_sentences(text[start:end]) if end - start > room else []
@@ -163,6 +163,10 @@ def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
                 inside = [line for line in lines if left <= line[0] and line[1] <= right]
                 units += inside if right - left > room and inside else [(left, right)]
     return _with_words(text, units) or [(0, len(text))]
+
+
+def _is_list(paragraph: str) -> bool:
+    return _ITEM.match(paragraph) is not None and not is_row(paragraph)
 
 
 def _paragraphs(text: str, lines: Sequence[tuple[int, int]], *, fenced: bool) -> list[list[tuple[int, int]]]:
