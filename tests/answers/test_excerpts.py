@@ -43,3 +43,44 @@ def test_no_part_without_a_word(name: str, text: str, word: str, shown: str, roo
     )
     start, end, _, _ = best_excerpt(note, QuestionCoverage(QuestionWords([word], [text])), room, note.lead)
     assert text[start:end].startswith(shown)
+
+
+STEPS = "1. Open the lid.\n2. Pull the filter out.\n3. Rinse it and put it back.\n4. Close the lid again."
+TABLE = "| part | price |\n|---|---|\n| lid | 3 euros |\n| filter | 9 euros |\n| pump | 20 euros |"
+ANNOUNCED = [
+    (
+        "a list that does not fit with its announcement is shown in part",
+        f"Nothing else matters here.\n\nTo clean the kettle takes these steps:\n\n{STEPS}",
+        "clean",
+        f"To clean the kettle takes these steps:\n\n{STEPS[:40]}",
+        100,
+    ),
+    (
+        "a table that does not is shown whole, without it",
+        f"The prices of all parts of the kettle are these:\n\n{TABLE}\n\nAsk first.",
+        "filter",
+        TABLE,
+        len(TABLE) + 5,
+    ),
+    (
+        "an item with a colon before the next one announces nothing that is left out",
+        STEPS.replace("out.", "out:"),
+        "lid",
+        STEPS[:39] + ":",
+        45,
+    ),
+    (
+        "one with items of its own is not shown without them",
+        f"- Open the lid.\n- Take the filter out:\n  - {'with care ' * 12}",
+        "lid",
+        "- Open the lid.",
+        50,
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "word", "shown", "room"), ANNOUNCED, ids=[case[0] for case in ANNOUNCED])
+def test_what_announces_and_what_is_announced(name: str, text: str, word: str, shown: str, room: int) -> None:
+    note = StoredNote("a#0", "a", "default", "A", "a.md", 0, text, 0, len(text), "en", {})
+    start, end, lead, _ = best_excerpt(note, QuestionCoverage(QuestionWords([word], [text])), room, "")
+    assert (lead, text[start:end]) == ("", shown)

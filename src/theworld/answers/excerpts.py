@@ -25,7 +25,7 @@ FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
-_ITEM = re.compile(r"[ \t]*(?:[-*+•|]|\d{1,3}[.)、）])")
+_ITEM = re.compile(r"(?P<margin>[ \t]*)(?:[-*+•|]|\d{1,3}[.)、）])")
 _WORD = re.compile(r"\w")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -116,12 +116,10 @@ def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", 
     inside = open_fence(f"{note.lead}\n{note.text[: units[i][0]]}")
     opens = not inside and (FENCE.match(after) is not None or unit.strip() == open_fence(unit) != "")
     # An item that ends so before the next one announced what is no text, a picture for instance.
-    nothing = _ITEM.match(unit) and _ITEM.match(after) and _indent(after) <= _indent(unit)
+    begins = (note.text.rfind("\n", 0, start) + 1 for start, _ in units[i : i + 2])
+    margins = [len(item["margin"]) for place in begins if (item := _ITEM.match(note.text, place))]
+    nothing = len(margins) > 1 and _ITEM.match(after) is not None and margins[1] <= margins[0]
     return "text" if opens or (announces(unit) and not nothing) else ""
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _opening(note: Note, start: int) -> str:
