@@ -74,11 +74,11 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: N
 def _why_none(state: QueryState, words: Mapping[str, str]) -> Answer:
     """Say why there is no answer: the search failed, found too little, found nothing, or did not take place.
 
-    It failed when no channel answered and at least one failed, or no note could be read.
+    It failed when no channel answered and at least one failed other than by being late, or no note could be read.
     """
     stage = "fuse_candidates" if state.channel_results else "retrieve"
     failures = dict.fromkeys(f"{one.stage}: {one.reason}" for one in state.degradations if one.stage.startswith(stage))
-    if failures and not state.candidates:
+    if not state.candidates and any(LATE not in why for why in failures):
         text = words["failed"].format(reasons=words["separator"].join(failures))
         reason = "every retrieval channel failed" if not state.channel_results else "the notes found cannot be read"
     else:

@@ -13,6 +13,7 @@ from made_documents import make_document
 from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError
 from theworld.nodes.report_no_evidence import NoteStore, report_no_evidence
+from theworld.retrieval.channel import LATE
 from theworld.state import Answer, Candidate, ChannelResult, Context, Degradation, QueryState, Update
 from theworld.stores.knowledge_store import KnowledgeStore
 
@@ -99,6 +100,16 @@ def test_failed_search_is_not_missing_evidence() -> None:
     assert "disk gone" in answer.text
     assert "slow" not in answer.text
     assert "现在无法回答" in report(language="zh", degradations=failed).text
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "Time ran out"), ("zh", "时间不足")])
+def test_channels_that_were_only_late_did_not_fail(language: str, said: str) -> None:
+    late = [Degradation(stage=f"retrieve_{it}", reason=f"the {it} channel {LATE} (x)") for it in ("dense", "sparse")]
+    answer = report(language=language, degradations=late)
+    assert answer.text.startswith(said)
+    assert answer.reason == "time ran out"
+    gone = Degradation(stage="retrieve_graph", reason="disk gone")
+    assert "disk gone" in report(language=language, degradations=[*late, gone]).text
 
 
 def test_one_channel_that_answered_is_enough_to_say_there_is_no_evidence() -> None:
