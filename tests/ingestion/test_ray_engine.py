@@ -136,7 +136,7 @@ def test_after_the_driver_is_killed_the_next_run_goes_on(folder: Path, tmp_path:
 
 
 def _until_something_is_written(driver: subprocess.Popen[bytes], store: Path) -> int:
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline and driver.poll() is None:
         time.sleep(0.1)
         with suppress(StoreError), KnowledgeStore.open(store) as opened:  # it may be being made just now

@@ -98,7 +98,7 @@ def test_drafting_again_keeps_what_was_written_and_lists_new_and_gone(drafted, u
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("league", 29), ("hotel", 28), ("gym", 25), ("repairs", 45), ("library", 45)]
+    ("name", "least"), [("league", 29), ("hotel", 28), ("gym", 25), ("repairs", 51), ("library", 45)]
 )
 def test_a_draft_answers_rightly_or_not_at_all(tmp_path, name, least):
     """Every answer is what hand-written SQL gives, more columns allowed; what has no SQL is declined."""
@@ -110,6 +110,7 @@ def test_a_draft_answers_rightly_or_not_at_all(tmp_path, name, least):
                 table = ask(opened, asked["question"])
             except UnclearError:
                 continue
+            opened.run_text(opened.written_out(table), title="", tenant="default")  # as what is confirmed is run again
             wanted = connection.execute(asked["sql"]).fetchall() if asked["sql"] else []
             columns = [row[: len(wanted[0])] for row in table.rows] if wanted else []
             columns = columns if "share" not in table.shape else [row[-len(wanted[0]) :] for row in table.rows]

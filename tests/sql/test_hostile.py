@@ -111,3 +111,20 @@ def test_honest_statements_pass_the_same_way(database):
     )
     table = database.run_text(text, title="t", tenant="default")
     assert table.rows == (("珀栎能源", 122000.0), ("星槎控股", 90000.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("SELECT randomblob(9) FROM company", "only JULIANDAY is called"),
+        ("SELECT EXTRACT(year FROM granted_on) FROM credit_line", "only the EPOCH is extracted"),
+        ("SELECT CAST(granted_on AS TEXT) FROM credit_line", "only to numbers and times"),
+        ("SELECT JULIANDAY(expires_on) - JULIANDAY(granted_on) FROM credit_line", None),
+    ],
+)
+def test_of_functions_only_those_of_times_pass(database, text, why):
+    if why is None:
+        assert database.run_text(text, title="t", tenant="default").rows
+        return
+    with pytest.raises(StatementRefusedError, match=why):
+        database.run_text(text, title="t", tenant="default")

@@ -141,6 +141,9 @@ class Attribute(Element):
     column: Name | None = Field(default=None, description="Column of the class's table that holds it")
     times: tuple[Name, ...] = Field(default=(), description="Further columns it is multiplied by: price times quantity")
     less: Name | None = Field(default=None, description="Column of the share that is taken off: a discount")
+    since: Name | None = Field(
+        default=None, description="Column of an earlier date: its value is the days from then on"
+    )
     listed: bool = Field(default=False, description="Its values are read from the rows, to be named in questions")
     aggregation: Aggregation | None = Field(
         default=None, description="Makes it a measure: how its values are put together by default"

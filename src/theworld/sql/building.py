@@ -154,9 +154,9 @@ class _Builder:
         shown = [_named(cells[0], "name_1")]
         return select, cells, shown if given is None or len(cells) == 1 else [*shown, _named(cells[1], "given")]
 
-    def _period(self, unit: CalendarUnit) -> exp.Expr:
-        """Return the period of a row as text; a quarter as a number, 20241."""
-        cell = exp.TsOrDsToTimestamp(this=self._moment.copy())
+    def _period(self, unit: CalendarUnit, moment: exp.Expr | None = None) -> exp.Expr:
+        """Return the period of a row's time, or another, as text; a quarter as a number, 20241."""
+        cell = exp.TsOrDsToTimestamp(this=(moment or self._moment).copy())
         if unit in _FORMATS:
             return exp.TimeToStr(this=cell, format=exp.Literal.string(_FORMATS[unit]))
         texts = (exp.TimeToStr(this=cell.copy(), format=exp.Literal.string(form)) for form in ("%m", "%Y"))
@@ -271,6 +271,9 @@ class _Builder:
             return exp.and_(_filled(cell), *(cell.neq(exp.convert(none)) for none in item.values))
         if item.operator in COMPARED:
             return COMPARED[item.operator](this=cell, expression=self._add(item.values[0]))
+        if item.operator in {"later", "earlier"}:  # than another date of the row, by days
+            days = (self._period("day", one) for one in (cell, column(alias, str(item.values[0]))))
+            return (exp.GT if item.operator == "later" else exp.LT)(this=next(days), expression=next(days))
         if item.operator == "within":
             ends = [(kind, end) for kind, end in zip((exp.GTE, exp.LT), item.values, strict=True) if end is not None]
             return exp.and_(*(kind(this=cell.copy(), expression=self._add(end)) for kind, end in ends))
@@ -296,8 +299,11 @@ def _ordered(cells: Iterable[exp.Expr]) -> list[exp.Ordered]:
 
 
 def _amount(measure: Attribute) -> exp.Expr:
-    """Return the number of a measure: its column, times others, less a share where there is one."""
+    """Return the number of a measure: its column, times others, less a share where there is one, or days since then."""
     cell: exp.Expr = column(BASE, measure.column or "")
+    if measure.since is not None:
+        seconds = exp.DateDiff(this=cell, expression=column(BASE, measure.since), unit=exp.var("SECOND"))
+        return exp.Div(this=seconds, expression=exp.Literal.number("86400.0"))
     for other in measure.times:
         cell = exp.Mul(this=cell, expression=column(BASE, other))
     return cell if measure.less is None else exp.Mul(this=cell, expression=exp.paren(1 - column(BASE, measure.less)))

@@ -34,10 +34,11 @@ _ALLOWED: frozenset[type[exp.Expr]] = frozenset(
     | {exp.LT, exp.LTE, exp.Between, exp.In, exp.Is, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Star}
     | {exp.DataType}
     | {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Abs, exp.Round, exp.Coalesce, exp.Nullif, exp.Sqrt}
-    | {exp.TimeToStr, exp.TsOrDsToTimestamp, exp.Cast, exp.Case, exp.If, exp.And, exp.Or}
+    | {exp.TimeToStr, exp.TsOrDsToTimestamp, exp.DateDiff, exp.Extract, exp.Var, exp.Anonymous}
+    | {exp.Cast, exp.Case, exp.If, exp.And, exp.Or}
 )
 _TIME_FORMATS = [exp.Literal.string(form) for form in ("%Y", "%m", "%Y-%m", "%Y-%m-%d")]
-_CAST_TYPES = frozenset({exp.DataType.Type.INT, exp.DataType.Type.BIGINT, exp.DataType.Type.DOUBLE})
+_CAST_TYPES = frozenset({exp.DType.INT, exp.DType.BIGINT, exp.DType.DOUBLE, exp.DType.TIMESTAMP})
 _NAME = re.compile(r"[\w ]{1,100}")
 _LIMITS: tuple[tuple[type[exp.Expr], Callable[[Any], object], str], ...] = (
     (
@@ -45,7 +46,18 @@ _LIMITS: tuple[tuple[type[exp.Expr], Callable[[Any], object], str], ...] = (
         lambda node: node.args.get("format") in _TIME_FORMATS,
         "dates are only formatted as year, month or day",
     ),
-    (exp.Cast, lambda node: node.to.this in _CAST_TYPES, "casts are only to numbers"),
+    (exp.Cast, lambda node: node.to.this in _CAST_TYPES, "casts are only to numbers and times"),
+    (
+        exp.Anonymous,
+        lambda node: node.name.upper() == "JULIANDAY",
+        "of functions unknown here only JULIANDAY is called",
+    ),
+    (exp.Extract, lambda node: node.this.name.upper() == "EPOCH", "of a time only the EPOCH is extracted"),
+    (
+        exp.Var,
+        lambda node: isinstance(node.parent, exp.Extract | exp.DateDiff),
+        "bare words only name a part of a time",
+    ),
     (exp.Join, lambda node: node.side in {"", "LEFT"} and node.kind in {"", "INNER"}, "joins are only INNER or LEFT"),
     (exp.Join, lambda node: not node.method and not node.args.get("using"), "joins only have ON"),
     (exp.With, lambda node: not node.args.get("recursive"), "WITH RECURSIVE is not allowed"),

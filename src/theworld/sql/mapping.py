@@ -133,7 +133,7 @@ class DatabaseMapping:
         tenants: dict[str, str] = {}
         for class_id, table in self.classes.items():
             shown = [table.key, table.label.zh, table.label.en, table.given, table.time, *table.counts]
-            shown += [c for a in self.attributes[class_id].values() for c in (a.column, *a.times, a.less)]
+            shown += [c for a in self.attributes[class_id].values() for c in (a.column, *a.times, a.less, a.since)]
             columns.setdefault(table.name, {}).update(dict.fromkeys(c for c in shown if c))
             keys.setdefault(table.name, set()).add(table.key)
             if table.tenant:

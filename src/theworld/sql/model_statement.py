@@ -55,6 +55,7 @@ def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
             product = " * ".join(attribute.times)
             less = f" * (1 - {attribute.less})" if attribute.less else ""
             name = f"{attribute.column} * {product}{less}" if product else attribute.column or ""
+            name += f" - {attribute.since}" if attribute.since else ""
             columns[name] = f"{attribute.labels.preferred(language)}, {attribute.type}{unit}{values}"
         shown = "; ".join(f"{name} ({what})" for name, what in columns.items())
         lines.append(f"- {table.name} ({own.labels.preferred(language)}): {shown}")

@@ -12,7 +12,7 @@ from theworld.text.dates import CalendarUnit
 from theworld.text.time_ranges import TimeRange
 
 Aggregate = Literal["count", "sum", "average", "min", "max"]
-Operator = Literal["in", "=", ">", ">=", "<", "<=", "exists", "filled", "within"]
+Operator = Literal["in", "=", ">", ">=", "<", "<=", "exists", "filled", "within", "later", "earlier"]
 
 
 class UnclearError(Exception):

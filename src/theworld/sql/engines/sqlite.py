@@ -19,7 +19,7 @@ from theworld.state.tables import Cell
 
 OPCODES_BETWEEN_LOOKS = 1000
 """Steps of SQLite's machine between two looks at the clock: about 10 microseconds."""
-_FUNCTIONS = frozenset("count sum avg min max abs round coalesce nullif sqrt strftime like".split())
+_FUNCTIONS = frozenset("count sum avg min max abs round coalesce nullif sqrt strftime julianday like".split())
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 10_000_000,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,

@@ -66,6 +66,7 @@ class _Rule(NamedTuple):
     why: str = "has no part in what was understood"
 
 
+_MEANT_OTHERWISE: tuple[TermKind, ...] = ("class", "attribute", "value", "entity", "relation", "dated", "unit_of_time")
 _RULES = (
     _Rule(("relation", "inverse"), ("class", "attribute", "value"), _Used.relation),
     _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
@@ -74,6 +75,13 @@ _RULES = (
     _Rule(("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happened, why="is not said of these rows"),
     _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.attribute, restricts=True),
     _Rule(("who", "role"), ("class", "attribute"), _Used.relation, restricts=True),
+    _Rule(
+        ("elapsed", "moment"),
+        _MEANT_OTHERWISE,
+        lambda *_: False,
+        True,
+        why="is not said between two dates of one thing",
+    ),
     _Rule(("one",), ("value", "entity", "class"), lambda used, _: not used.once, why="is a number of them"),
     _Rule(("each",), ("passive", "empty"), lambda used, _: used.split, why="splits nothing"),
 )

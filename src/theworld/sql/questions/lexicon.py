@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import ahocorasick
 
+from theworld.ontology import Attribute
 from theworld.packages import load_table
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
@@ -21,7 +22,7 @@ TermKind = Literal[
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
     "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated", "gone", "object",
-    "several", "distinct", "first_name",
+    "several", "distinct", "first_name", "elapsed", "moment", "sequence",
 ]  # fmt: skip
 """What a stretch of a question is."""
 
@@ -127,10 +128,14 @@ def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]
         yield lookup.classes[class_id].labels.all(), Meaning("class", class_id)
         for attribute in mapping.attributes[class_id].values():
             name, labels = f"{class_id}.{attribute.id}", attribute.labels.all()
+            if attribute.type == "date":  # accepted_on is also asked for as the accepted date
+                own = (_DATE_WORDS.sub("", label) for label in labels if label.isascii() and _DATE_WORDS.search(label))
+                labels = (*labels, *(f"{one} date" for one in own))
             said = {label for value in attribute.values for label in value.labels.all()}
             yield [label for label in labels if label not in said], Meaning("attribute", name)
             if attribute.type == "date":
                 yield _dated(labels), Meaning("dated", name)
+                yield _moments(labels), Meaning("moment", name)
             for value in attribute.values:
                 yield (*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column)
     for relation, join in mapping.relations:
@@ -167,6 +172,20 @@ def _dated(labels: Iterable[str]) -> Iterable[str]:
         yield verb if not verb.isascii() or verb.endswith("ed") else f"{verb}d" if verb.endswith("e") else f"{verb}ed"
         for forms in CUES["verbs"]:  # what we ship or send has a shipped date, what is paid a payment date
             yield from forms if verb.startswith(tuple(map(stem, forms))) else ()
+
+
+def _moments(labels: Iterable[str]) -> Iterable[str]:
+    """Return the nouns of a date's labels, between two of which time passes: from order to shipping, to delivery."""
+    for label in labels:
+        noun = _DATE_WORDS.sub("", label)
+        if noun != label and noun.isascii():
+            yield f"{noun.removesuffix('ed')}ing" if noun.endswith("ed") else noun
+
+
+def dates_of(term: Term, mapping: DatabaseMapping) -> dict[str, Attribute]:
+    """Return the date that a term names of each class."""
+    named = ((m.owner, mapping.attribute(m.name)) for m in term.of("attribute", "dated", "moment"))
+    return {owner: one for owner, one in named if one.type == "date"}
 
 
 def period_verbs(terms: Sequence[Term]) -> list[Term]:

@@ -17,6 +17,7 @@ from theworld.sql.questions.lexicon import (
     TermKind,
     classes_dated,
     classes_named,
+    dates_of,
     forms_of,
     period_verbs,
     terms_of,
@@ -199,6 +200,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     found.dated = frozenset(classes_dated(terms))
     _negations(terms, found)
     _relations(terms, found)
+    _sequences(terms, found)
     dating = period_verbs(terms)
     for i, term in enumerate(terms):
         if term in found.used:
@@ -334,6 +336,22 @@ def _relations(terms: Sequence[Term], found: Restrictions) -> None:
             raise UnclearError(f"{term.text!r} means more than one relation")
         if own:
             found.relate(term, own[0], terms[max(0, i - 1) : i], terms[i + 1 : i + 2])
+
+
+def _sequences(terms: Sequence[Term], found: Restrictions) -> None:
+    """Take in which date of rows is before or after another of theirs: shipped after the required date."""
+    for i, term in enumerate(terms):
+        if not term.of("sequence"):
+            continue
+        said = terms[max(0, i - 1) : i + 2]
+        first, second = (dates_of(one, found.mapping) for one in (said[0], said[-1]))
+        owners = first.keys() & second.keys()
+        if len(said) != 3 or len(owners) != 1 or (found.used | found.negated).intersection(said):
+            raise UnclearError(f"it is not clear which dates {term.text!r} stands between")
+        (owner,) = owners
+        kind, label = cast("Operator", term.of("sequence")[0].name), " ".join(t.written for t in said)
+        found.compared.append(Filter((), owner, first[owner].column or "", kind, (second[owner].column or "",), label))
+        found.used.update(said)
 
 
 def _asks_for_source(term: Term, relation: Relation, inverse: bool, *, after: bool) -> bool:

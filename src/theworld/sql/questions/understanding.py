@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
-from theworld.ontology import Attribute
+from theworld.ontology import Attribute, Labels, Words
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, with_unsaid
 from theworld.sql.questions.grouping import by_class, find_grouping, group_of, timed
-from theworld.sql.questions.lexicon import CUES, Meaning, Term, class_of, classes_named, terms_of
+from theworld.sql.questions.lexicon import CUES, Meaning, Term, class_of, classes_named, dates_of, terms_of
 from theworld.sql.questions.measures import Head, find_heads, happening, name_of, part_and_whole
 from theworld.sql.questions.narrowing import Restrictions, find_restrictions, says_more
 from theworld.state.tables import TableShape
@@ -72,7 +73,9 @@ class _Reading:
     """The terms of one question and what they are used for."""
 
     def __init__(self, terms: tuple[Term, ...], mapping: DatabaseMapping) -> None:
-        self.found = find_restrictions(terms, mapping)
+        self._elapsed, said = _time_between(terms, mapping)
+        self.found = find_restrictions(tuple(term for term in terms if term not in said), mapping)
+        self.found.used |= said
         self._mapping = mapping
         self._terms = [term for term in terms if term not in self.found.used]
 
@@ -142,6 +145,12 @@ class _Reading:
     def _heads(self, free: Sequence[Term], ranking: Ranking | None) -> tuple[list[Head], Term | None]:
         """Return the measures asked for, and the class whose rows are ranked by them."""
         terms, found, ranked = self._terms, self.found, ranking.what if ranking else None
+        if self._elapsed is not None:
+            if {name_of(term) for term in terms_of(free, "aggregate")} - {"average"}:
+                raise UnclearError(
+                    "of the time between two dates only the average, the longest and the shortest are read"
+                )
+            return [self._elapsed], ranked
         heads = find_heads(free, found, found.needs(terms), ranking)
         told = terms_of(free, "attribute")
         of_named = any(t.owners("attribute") & {*found.named.values()} for t in told)
@@ -227,6 +236,35 @@ class _Reading:
             if one.class_id == base and (one.operator == "exists" or one.column != found.mapping.classes[base].key):
                 return Group(one.path, base)  # who has the most students: by whom the rows name, not by the rows
         return group
+
+
+def _time_between(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Head | None, set[Term]]:
+    """Return the measure of the days from one date of rows to another, if it is asked for, and the terms that say so.
+
+    The start is the date that their class is called by ("to ship an order"), else the one first named.
+    """
+    asked = [term for term in terms_of(terms, "elapsed") if not term.of("attribute")]
+    by_class = sorted(terms, key=lambda term: (not term.of("class"), term))
+    named = [(term, dates) for term in by_class if (dates := dates_of(term, mapping))]
+    owners = {owner for _, dates in named for owner in dates}
+    both = {owner: {dates[owner].id: dates[owner] for _, dates in named if owner in dates} for owner in owners}
+    bases = [owner for owner in owners if len(both[owner]) == 2]
+    if not asked or len(bases) != 1:
+        return None, set()
+    start, end = both[bases[0]].values()
+    en, zh = ([one.labels.preferred(language) for one in (start, end)] for language in get_args(Language))
+    measure = Attribute(
+        id=f"{start.id}-{end.id}",
+        labels=Labels(zh="从{}到{}的天数".format(*zh), en="days from {} to {}".format(*en)),
+        type="number",
+        unit=Words(zh="天", en="days"),
+        column=end.column,
+        since=start.column,
+        aggregation="average",
+        confidence=min(start.confidence, end.confidence),
+    )
+    said = {term for term, dates in named if bases[0] in dates and not term.of("class")}
+    return Head(bases[0], measure, "average"), {*asked, *said}
 
 
 def _plan_list(terms: Sequence[Term], found: Restrictions) -> Plan:
