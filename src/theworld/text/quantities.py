@@ -77,7 +77,22 @@ class Quantity(NamedTuple):
 def find_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text by position; none overlap."""
     folded = fold_in_place(text)
-    return [_quantity(match) for match in _running().finditer(folded)]
+    found = []
+    for match in _running().finditer(folded):
+        unit, scale = match["sign"] or match["unit"] or match["apart"] or "", 1
+        if match["digits"] is None:
+            written = match["words"] or match["chinese"]
+            value: int | float = read_numeral(written) or 0
+            scale = max((n for word, n in _big_scales().items() if word in written), default=1)
+        else:
+            word = match["en"] or (match["money"] or "").strip()
+            first, *parts = _PARTS.findall(f"1{match['zh'] or ''}") or [("1", "")]
+            scale = _scale(word or first[1])
+            value = _exact(match["digits"].replace(",", ""), scale)
+            value += sum(_exact(number, _scale(word)) for number, word in parts)
+        number = value // scale if isinstance(value, int) and value % scale == 0 else value / scale
+        found.append(Quantity(*match.span(), number, scale, unit))
+    return found
 
 
 def read_quantity(text: str, units: Iterable[str] = ()) -> Quantity | None:
@@ -225,22 +240,6 @@ def _running() -> re.Pattern[str]:
         rf"(?P<money>(?(sign)\s?(?:{money})|\s?(?:{money})(?=\s?(?:{currency})))))?|{english}|{chinese})"
         rf"(?:(?P<unit>{unit})|[\s-](?!(?:{_NOT_APART})(?![a-z/²]))(?P<apart>{unit}))?(?![a-z0-9_])"
     )
-
-
-def _quantity(match: re.Match[str]) -> Quantity:
-    unit, scale = match["sign"] or match["unit"] or match["apart"] or "", 1
-    if match["digits"] is None:
-        written = match["words"] or match["chinese"]
-        value: int | float = read_numeral(written) or 0
-        scale = max((n for word, n in _big_scales().items() if word in written), default=1)
-    else:
-        word = match["en"] or (match["money"] or "").strip()
-        first, *parts = _PARTS.findall(f"1{match['zh'] or ''}") or [("1", "")]
-        scale = _scale(word or first[1])
-        value = _exact(match["digits"].replace(",", ""), scale)
-        value += sum(_exact(number, _scale(word)) for number, word in parts)
-    number = value // scale if isinstance(value, int) and value % scale == 0 else value / scale
-    return Quantity(match.start(), match.end(), number, scale, unit)
 
 
 def _scale(word: str) -> int:
