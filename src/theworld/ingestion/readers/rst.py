@@ -101,7 +101,7 @@ class MarkdownWriter:
             (nodes.attribution, lambda node: [f"— {self._line(node)}"]),
             (nodes.image, lambda node: [str(node.get("alt", ""))]),
             ((nodes.Invisible, nodes.transition, nodes.label, nodes.decoration), lambda _: []),
-            (nodes.TextElement, self._paragraph),
+            (nodes.TextElement, lambda node: [f"\\{line}" if _MISREAD.match(line := self._line(node)) else line]),
         ]
 
     def text(self) -> str:
@@ -120,10 +120,6 @@ class MarkdownWriter:
         elif isinstance(node, nodes.Element):
             write = next((write for kinds, write in self._writers if isinstance(node, kinds)), None)
             yield from write(node) if write else self._blocks(node, depth)
-
-    def _paragraph(self, node: nodes.Element) -> list[str]:
-        line = self._line(node)
-        return [f"\\{line}" if _MISREAD.match(line) else line]
 
     def _line(self, node: nodes.Node) -> str:
         """Return running text on one line; no blank where a line of Chinese was broken."""
