@@ -135,7 +135,21 @@ def read_numeral(written: str) -> int | None:
     folded = " ".join(fold_in_place(written).replace("-", " ").split())
     if folded.isdecimal():
         return int(folded)
-    return _english(folded.split()) if folded.isascii() else _chinese(folded)
+    if not folded.isascii():
+        return _chinese(folded)
+    words, scales, total, part = folded.split(), quantity_table()["scales"], 0, 0
+    if not words or words[0] == "and":
+        return None
+    for word in words:
+        if word in ENGLISH_NUMBERS:
+            part += ENGLISH_NUMBERS[word]
+        elif word == "hundred":
+            part = (part or 1) * 100
+        elif word in scales:
+            total, part = total + (part or 1) * scales[word], 0
+        elif word != "and":
+            return None
+    return total + part
 
 
 def _chinese(numeral: str) -> int | None:
@@ -159,23 +173,6 @@ def _chinese(numeral: str) -> int | None:
             total = (total + part) * unit if total < unit else total + part * unit
             section = digit = 0
     return total + section + digit
-
-
-def _english(words: list[str]) -> int | None:
-    """Return English number words: "twenty five", "two hundred and six", "one million"."""
-    scales, total, part = quantity_table()["scales"], 0, 0
-    if not words or words[0] == "and":
-        return None
-    for word in words:
-        if word in ENGLISH_NUMBERS:
-            part += ENGLISH_NUMBERS[word]
-        elif word == "hundred":
-            part = (part or 1) * 100
-        elif word in scales:
-            total, part = total + (part or 1) * scales[word], 0
-        elif word != "and":
-            return None
-    return total + part
 
 
 quantity_table = partial(load_table, "theworld.text", "quantities.yaml")
