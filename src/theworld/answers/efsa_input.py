@@ -112,14 +112,20 @@ def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int, *, logits: b
         entities, document = entity_names(note, where), note.get("doc_id")
         given = {name: note.get(name) for name in ("final_score", "hop_no")}
         numbers = {name: finite(value, name, where) for name, value in given.items() if value is not None}
-        score = numbers.get("final_score", 0.0)
+        score, value = numbers.get("final_score", 0.0), note.get("paragraph_idxs")
+        paragraphs = [value] if isinstance(value, Integral) else [] if value is None else value
+        if isinstance(paragraphs, (str, bytes, Mapping)) or not isinstance(paragraphs, Sequence):
+            raise wrong("paragraph_idxs", "a list", value, where)
+        for one in paragraphs:
+            if not isinstance(one, (Integral, str)):
+                raise wrong("paragraph_idxs", "a list of numbers and texts", one, where)
         notes.append(
             EvidenceNote(
                 entities=entities,
                 score=(1 + math.tanh(score / 2)) / 2 if logits else score,
                 hop=max(int(numbers.get("hop_no", 1)), 1),
                 document=f"\0{index}" if document is None else str(document),
-                paragraphs=_paragraphs(note.get("paragraph_idxs"), where),
+                paragraphs=tuple(one if isinstance(one, str) else int(one) for one in paragraphs),
                 text=note_text(note),
             )
         )
@@ -145,13 +151,3 @@ def note_text(note: Mapping[str, Any]) -> str:
     """Return title and content (or `text`) in one string."""
     parts = [note.get("title"), note.get("content") or note.get("text")]
     return "\n".join(str.__str__(part) for part in parts if isinstance(part, str))
-
-
-def _paragraphs(value: Any, where: str) -> tuple[int | str, ...]:
-    listed = [value] if isinstance(value, Integral) else [] if value is None else value
-    if isinstance(listed, (str, bytes, Mapping)) or not isinstance(listed, Sequence):
-        raise wrong("paragraph_idxs", "a list", value, where)
-    for index in listed:
-        if not isinstance(index, (Integral, str)):
-            raise wrong("paragraph_idxs", "a list of numbers and texts", index, where)
-    return tuple(index if isinstance(index, str) else int(index) for index in listed)

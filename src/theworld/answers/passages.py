@@ -84,17 +84,10 @@ class _Piece:
         return self.end - self.start == len(self.note.text)
 
     @property
-    def begins(self) -> int:
-        """Offset in the document."""
-        return self.note.start + self.start
-
-    @property
-    def ends(self) -> int:
-        return self.note.start + self.end
-
-    @property
-    def cost(self) -> int:
-        return self.end - self.start + len(self.lead) + 3 * bool(self.lead) + len(GOES_ON) * self.goes_on
+    def shown(self) -> int:
+        """Characters that it takes as a passage of its own."""
+        marks = 3 * bool(self.lead) + len(GOES_ON) * self.goes_on + FRAME
+        return self.end - self.start + len(self.lead) + marks + len(_place(self.note))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +115,7 @@ def compose_passages(
     taken = _taken(ranked[:NOTES], coverage, limit, between, around)
     if not taken:
         return ()
-    left = limit - sum(map(_shown, taken))
+    left = limit - sum(piece.shown for piece in taken)
     pieces = taken + _grown(taken, left, between, around)
     order = {piece.key: place for place, piece in enumerate(pieces)}
     runs: list[_Run] = []
@@ -190,9 +183,9 @@ def _taken(
         if piece is None:
             break
         cut_short = not piece.whole and announces(piece.text)  # what it announces is left out, and it says nothing else
-        if piece.text.strip() and (not taken or (_shown(piece) <= left and not cut_short)):
+        if piece.text.strip() and (not taken or (piece.shown <= left and not cut_short)):
             taken.append(piece)
-            left -= _shown(piece)
+            left -= piece.shown
             waiting.extendleft(_going_on(taken, between, around))
         if not piece.whole and left < LEAST_SHARE * limit:
             break
@@ -242,11 +235,6 @@ def _lines(note: Note) -> frozenset[str]:
     return frozenset(line.strip("# ") for line in note.text.splitlines())
 
 
-def _shown(piece: _Piece) -> int:
-    """Return the characters that a piece takes as a passage of its own."""
-    return piece.cost + len(_place(piece.note)) + FRAME
-
-
 def _grown(taken: Sequence[_Piece], left: int, between: ReadText, around: Around) -> list[_Piece]:
     """Return the notes around the first piece that it grows by: of its own section, touching, as far as they fit."""
     first = taken[0]
@@ -279,11 +267,12 @@ def _gap(one: _Piece, other: _Piece, between: ReadText) -> str | None:
 
     None where something else stands there, or where the first does not show the second's lead.
     """
-    length = other.begins - one.ends
+    begins, ends = other.note.start + other.start, one.note.start + one.end
+    length = begins - ends
     led = other.lead == one.lead or other.lead in one.text
     if not led or (one.note.document_id, one.note.ordinal + 1) != other.key or not 0 <= length <= LONGEST_GAP:
         return None
-    gap = between(one.note.document_id, one.ends, other.begins) if length else ""
+    gap = between(one.note.document_id, ends, begins) if length else ""
     return gap if len(gap) == length and not gap.strip() else None
 
 
@@ -304,8 +293,8 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
         source=first.note.source,
         place=place_of(first.note.document_id, first.note.source, first.note.title, section),
         text=text,
-        start=first.begins,
-        end=last.ends,
+        start=first.note.start + first.start,
+        end=last.note.start + last.end,
         goes_on=last.goes_on,
         marks=words.marks(text),
     )

@@ -66,13 +66,15 @@ def signs(
     """
     best, dense, notes = ranked[0], found.get("dense"), searched_notes(found, filtered=filtered)
     same = (question.language == "zh") == (best.language == "zh")
-    rarer = _rarest(USUAL_NOTES) / _rarest(notes)
+    # BM25's weight of a word that one note of so many has.
+    rarer = math.log1p((USUAL_NOTES - 0.5) / 1.5) / math.log1p((notes - 0.5) / 1.5)
     words, meaning = USUAL["words"], USUAL["meaning"]
     if same and ("sparse" in found or any("sparse" in candidate.channels for candidate in ranked)):
         words = math.log1p(rarer * max(_score(best, found, "sparse"), 0.0))
     if dense and dense.deviation > 0 and notes >= FEWEST_NOTES:
         meaning = (_score(best, found, "dense") - dense.mean) / dense.deviation
-        meaning += _highest(USUAL_NOTES) - _highest(notes)
+        # About how many deviations the highest of so many random values lies above their mean.
+        meaning += math.sqrt(2 * math.log(USUAL_NOTES)) - math.sqrt(2 * math.log(notes))
     across = language_of(question, ranked) == "across"
     coverage = USUAL["coverage"] if best.covered is None or across else best.covered
     # Among Chinese notes an English name has another form.
@@ -87,16 +89,6 @@ def _score(note: Candidate, found: Found, channel: Literal["sparse", "dense"]) -
         return hit.score
     hits = found[channel].hits if channel in found else ()
     return hits[-1][1] if hits else 0.0
-
-
-def _rarest(notes: int) -> float:
-    """Return BM25's weight of a word that one of so many notes has."""
-    return math.log1p((notes - 0.5) / 1.5)
-
-
-def _highest(notes: int) -> float:
-    """Return about how many standard deviations the highest of so many random values lies above their mean."""
-    return math.sqrt(2 * math.log(notes))
 
 
 def probability(ranked: Sequence[Candidate], question: Question, found: Found, *, filtered: bool = False) -> float:

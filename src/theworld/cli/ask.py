@@ -52,36 +52,33 @@ def read_history(path: Path) -> list[Message]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InvalidQuestionError(f"the history cannot be read: {reason}.", where=str(path)) from error
-    whole = text.lstrip().startswith("[")
-    found, where = [], str(path)
-    try:
-        # Lines end with \n alone: a text may hold other ends of lines, as JSON allows.
-        for number, one in enumerate(json.loads(text) if whole else text.split("\n"), start=1):
-            if whole or one.strip():
-                where = f"{path}, {'message' if whole else 'line'} {number}"
-                found.append(_message(where, one if whole else json.loads(one)))
-    except ValueError as error:
-        raise InvalidQuestionError(f"is no JSON: {error}.", where=where, remedy=FORM) from error
-    return found
-
-
-def _message(where: str, row: Any) -> Message:
     from pydantic import TypeAdapter, ValidationError
 
     from theworld.state import Message
 
-    if not isinstance(row, dict):
-        raise InvalidQuestionError(f"is a {type(row).__name__}, not a message.", where=where, remedy=FORM)
-    if row.get("role") not in ROLES:
-        raise InvalidQuestionError(
-            f"has the role {row.get('role')!r}.", where=where, remedy=f"Allowed: {', '.join(ROLES)}."
-        )
+    messages, whole = TypeAdapter(Message), text.lstrip().startswith("[")
+    found, where = [], str(path)
     try:
-        return TypeAdapter(Message).validate_python(row)
+        # Lines end with \n alone: a text may hold other ends of lines, as JSON allows.
+        for number, one in enumerate(json.loads(text) if whole else text.split("\n"), start=1):
+            if not whole and not one.strip():
+                continue
+            where = f"{path}, {'message' if whole else 'line'} {number}"
+            row = one if whole else json.loads(one)
+            if not isinstance(row, dict):
+                raise InvalidQuestionError(f"is a {type(row).__name__}, not a message.", where=where, remedy=FORM)
+            if row.get("role") not in ROLES:
+                raise InvalidQuestionError(
+                    f"has the role {row.get('role')!r}.", where=where, remedy=f"Allowed: {', '.join(ROLES)}."
+                )
+            found.append(messages.validate_python(row))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise InvalidQuestionError(f"`{field}` is wrong: {first['msg']}.", where=where, remedy=FORM) from error
+    except ValueError as error:
+        raise InvalidQuestionError(f"is no JSON: {error}.", where=where, remedy=FORM) from error
+    return found
 
 
 PATIENT_DEADLINE_MS = 10_000

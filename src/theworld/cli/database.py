@@ -13,7 +13,6 @@ from theworld.errors import ModelError
 
 if TYPE_CHECKING:
     from theworld.sql.database import Database
-    from theworld.sql.drafting.file import MappingFile
 
 database_app = typer.Typer(
     help="Questions to a database that exists already, without any notes (docs/sql.md).", no_args_is_help=True
@@ -51,7 +50,20 @@ def draft(
         if written is None:
             raise typer.BadParameter(f"{out} is another kind of file; name a new one.", param_hint="--out")
         drafted, new, gone = merge(written, drafted)
-    drafted = _with_proposals(drafted) if ask_model else drafted
+    if ask_model:
+        from theworld.models.chat import OpenAIChatModel
+        from theworld.settings import Settings
+        from theworld.sql.model_statement import with_model_labels
+
+        model = Settings.load().model
+        if model.name is None:
+            raise typer.BadParameter("no model is configured; set model.name.", param_hint="--ask-model")
+        try:
+            drafted, added = with_model_labels(drafted, OpenAIChatModel(model))
+        except ValueError as error:
+            reason = next(iter(str(error).splitlines()), "")
+            raise ModelError(f"proposes no names: {reason}", where=model.name, remedy="Draft without it.") from error
+        said.print(f"{counted(added, 'name')} proposed by {model.name}: move the right ones to `called`")
     if out is None:
         typer.echo(write_mapping(drafted), nl=False)
         return
@@ -62,24 +74,6 @@ def draft(
     for title, names in (("new", new), ("no longer in the database", gone)):
         if names:
             said.print(f"  {title}: {printable(', '.join(names))}")
-
-
-def _with_proposals(drafted: MappingFile) -> MappingFile:
-    """Return the draft with the configured model's proposals, and say how many there are."""
-    from theworld.models.chat import OpenAIChatModel
-    from theworld.settings import Settings
-    from theworld.sql.model_statement import with_model_labels
-
-    settings = Settings.load().model
-    if settings.name is None:
-        raise typer.BadParameter("no model is configured; set model.name.", param_hint="--ask-model")
-    try:
-        found, added = with_model_labels(drafted, OpenAIChatModel(settings))
-    except ValueError as error:
-        reason = next(iter(str(error).splitlines()), "")
-        raise ModelError(f"proposes no names: {reason}", where=settings.name, remedy="Draft without it.") from error
-    error_console().print(f"{counted(added, 'name')} proposed by {settings.name}: move the right ones to `called`")
-    return found
 
 
 @database_app.command()

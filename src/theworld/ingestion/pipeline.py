@@ -39,12 +39,6 @@ WRITE_NOTES = 500
 """Notes whose mentions are read and written at once."""
 
 
-def _batched(things: Iterator[T]) -> Iterator[list[T]]:
-    """Yield as many at a time as are read and written at once."""
-    while some := list(islice(things, WRITE_NOTES)):
-        yield some
-
-
 def ingest(
     paths: Sequence[Path | str] | Path | str,
     store: KnowledgeStore,
@@ -207,17 +201,18 @@ class _Run:
                     if coming_or_going.may_occur(note.text):
                         yield note.id
 
-        def linked_anew() -> Iterator[tuple[str, tuple[Mention, ...]]]:
-            for note in (note for ids in _batched(concerned()) for note in store.notes(ids, tenant=tenant)):
+        noted = concerned()
+        while ids := list(islice(noted, WRITE_NOTES)):
+            linked_anew: dict[str, tuple[Mention, ...]] = {}
+            for note in store.notes(ids, tenant=tenant):
                 mentions = forget_names(note.mentions, no_more)
                 if coming.find(note.text, mentions):
                     mentions = join_mentions(note.text, mentions, index.find(note.text, mentions))
                 if mentions != note.mentions:
-                    yield note.id, mentions
-
-        for some in _batched(linked_anew()):
-            store.set_mentions(tenant, dict(some))
-            changed += len(some)
+                    linked_anew[note.id] = mentions
+            if linked_anew:
+                store.set_mentions(tenant, linked_anew)
+            changed += len(linked_anew)
         return changed
 
     def _make(self, index: NameIndex) -> None:

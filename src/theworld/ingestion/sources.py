@@ -106,25 +106,21 @@ class Sources:
             self.failed.append(FailedSource(str(entry), f"the folder cannot be read: {error.strerror or error}"))
             return
         for one in inside:
-            if not one.name.startswith(".") and self._is_readable(one):
+            if one.name.startswith("."):
+                continue
+            if not one.name.isprintable():  # surrogates, which stand for bytes that are no text, are not either
+                name = os.fsencode(one).decode("utf-8", "backslashreplace")
+                self.failed.append(FailedSource(name, "its name has characters that cannot be shown: rename it"))
+            elif not one.exists():
+                self.failed.append(FailedSource(str(one), "this link leads nowhere"))
+            elif one.is_dir() and one.name in INSTALLED:
+                self.skipped[f"{one.name}/"] += 1
+            elif is_generated(one):
+                self.skipped[f"{one.suffix.lower()} (generated)"] += 1
+            elif one.is_dir() or is_document(one):
                 self.walk(one, root)
-
-    def _is_readable(self, entry: Path) -> bool:
-        """Return whether a file holds text or a folder may; take in why not."""
-        if not entry.name.isprintable():  # surrogates, which stand for bytes that are no text, are not either
-            name = os.fsencode(entry).decode("utf-8", "backslashreplace")
-            self.failed.append(FailedSource(name, "its name has characters that cannot be shown: rename it"))
-        elif not entry.exists():
-            self.failed.append(FailedSource(str(entry), "this link leads nowhere"))
-        elif entry.is_dir() and entry.name in INSTALLED:
-            self.skipped[f"{entry.name}/"] += 1
-        elif is_generated(entry):
-            self.skipped[f"{entry.suffix.lower()} (generated)"] += 1
-        elif entry.is_dir() or is_document(entry):
-            return True
-        else:
-            self.skipped[entry.suffix.lower()] += 1
-        return False
+            else:
+                self.skipped[one.suffix.lower()] += 1
 
 
 def is_document(path: Path) -> bool:

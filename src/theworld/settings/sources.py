@@ -151,6 +151,14 @@ def _layers(cls: type[BaseSettings], arguments: Mapping[str, Any]) -> Layers:
     prefix, dotenv_path = config.get("env_prefix") or "", str(config.get("env_file") or "")
     file_path = str(config.get("toml_file") or "")
     dotenv = _dotenv(dotenv_path)
+    toml: dict[str, Any] = {}
+    if file_path and Path(file_path).is_file():
+        try:
+            toml = tomllib.loads(Path(file_path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise SettingsError(
+                f"is not a readable TOML file: {error}.", where=file_path, remedy="Fix or remove the file."
+            ) from error
     every = [variable(prefix, leaf) for leaf, _ in leaves(cls)]
     for values, place in ((os.environ, ""), (dotenv, f"{dotenv_path}: ")):
         for setting, name in _variables(values, prefix):
@@ -160,7 +168,7 @@ def _layers(cls: type[BaseSettings], arguments: Mapping[str, Any]) -> Layers:
         dict.fromkeys(_names(arguments), ARGUMENT),
         {setting: Origin("environment", name) for setting, name in _variables(os.environ, prefix)},
         {setting: Origin("file", f"{dotenv_path} ({name})") for setting, name in _variables(dotenv, prefix)},
-        dict.fromkeys(_names(_toml(file_path)), Origin("file", file_path)),
+        dict.fromkeys(_names(toml), Origin("file", file_path)),
         {
             setting: Origin("environment", name) if os.environ.get(name) else Origin("file", f"{dotenv_path} ({name})")
             for setting, name in OPENAI_VARIABLES.items()
@@ -189,17 +197,6 @@ def _dotenv(path: Any) -> dict[str, str]:
         return {name: value for name, value in found.items() if value is not None}
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot be read: {error}.", where=str(path), remedy="Save it as UTF-8 text.") from error
-
-
-def _toml(path: str) -> dict[str, Any]:
-    if not path or not Path(path).is_file():
-        return {}
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(
-            f"is not a readable TOML file: {error}.", where=path, remedy="Fix or remove the file."
-        ) from error
 
 
 def _nearest(name: str, every: list[str]) -> str:

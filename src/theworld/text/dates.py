@@ -81,7 +81,15 @@ def find_dates(text: str) -> list[DateSpan]:
     """Return the dates of a text by position; none overlap."""
     folded = fold_in_place(text)
     matches = (match for pattern in _PATTERNS for match in pattern.finditer(folded))
-    return sorted(map(_date, apart(matches, lambda match: match.span())), key=lambda date: date.start)
+    dates = []
+    for match in apart(matches, lambda match: match.span()):
+        groups = match.groupdict()
+        year = read_numeral(groups["year"]) or 0
+        year = -year if groups.get("bc") else year + _ROC if groups.get("roc") else year
+        name = groups.get("month") or "0"
+        month, day = MONTHS.get(name) or read_numeral(name) or 0, read_numeral(groups.get("day") or "0") or 0
+        dates.append(DateSpan(year, month, day, *match.span()))
+    return sorted(dates, key=lambda date: date.start)
 
 
 def read_date(text: str) -> DateSpan | None:
@@ -89,20 +97,6 @@ def read_date(text: str) -> DateSpan | None:
     dates = find_dates(text)
     whole = len(dates) == 1 and (dates[0].start, dates[0].end) == (0, len(text))
     return dates[0] if whole and dates[0].day and dates[0].year > 0 else None
-
-
-def _date(match: re.Match[str]) -> DateSpan:
-    groups = match.groupdict()
-    year = read_numeral(groups["year"]) or 0
-    year = -year if groups.get("bc") else year + _ROC if groups.get("roc") else year
-    month = groups.get("month") or "0"
-    return DateSpan(
-        year,
-        MONTHS.get(month) or read_numeral(month) or 0,
-        read_numeral(groups.get("day") or "0") or 0,
-        match.start(),
-        match.end(),
-    )
 
 
 DAY, WEEK = timedelta(days=1), timedelta(weeks=1)

@@ -36,14 +36,14 @@ class Found(NamedTuple, Generic[T]):
 
 def units(text: str) -> list[Unit]:
     """Return the units of a text in order; offsets are those of the text as it is."""
-    return [Unit(_value(match.group()), match.start(), match.end()) for match in _PIECES.finditer(text)]
-
-
-def _value(piece: str) -> str:
-    # Short names in capitals are names, not words: the grade A is not the article a.
-    if piece.isascii() and piece.isupper() and piece.isalpha() and len(piece) <= _ACRONYM_LETTERS:
-        return piece
-    return stem(fold(piece).replace("’", "'").removesuffix("'s"))
+    found = []
+    for match in _PIECES.finditer(text):
+        piece = match.group()
+        # Short names in capitals are names, not words: the grade A is not the article a.
+        if not (piece.isascii() and piece.isupper() and piece.isalpha() and len(piece) <= _ACRONYM_LETTERS):
+            piece = stem(fold(piece).replace("’", "'").removesuffix("'s"))
+        found.append(Unit(piece, *match.span()))
+    return found
 
 
 class PhraseTable(Generic[T]):

@@ -77,7 +77,22 @@ class Quantity(NamedTuple):
 def find_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text by position; none overlap."""
     folded = fold_in_place(text)
-    return [_quantity(match) for match in _running().finditer(folded)]
+    found = []
+    for match in _running().finditer(folded):
+        unit, scale = match["sign"] or match["unit"] or match["apart"] or "", 1
+        if match["digits"] is None:
+            written = match["words"] or match["chinese"]
+            value: int | float = read_numeral(written) or 0
+            scale = max((n for word, n in _big_scales().items() if word in written), default=1)
+        else:
+            word = match["en"] or (match["money"] or "").strip()
+            first, *parts = _PARTS.findall(f"1{match['zh'] or ''}") or [("1", "")]
+            scale = _scale(word or first[1])
+            value = _exact(match["digits"].replace(",", ""), scale)
+            value += sum(_exact(number, _scale(word)) for number, word in parts)
+        number = value // scale if isinstance(value, int) and value % scale == 0 else value / scale
+        found.append(Quantity(*match.span(), number, scale, unit))
+    return found
 
 
 def read_quantity(text: str, units: Iterable[str] = ()) -> Quantity | None:
@@ -120,7 +135,21 @@ def read_numeral(written: str) -> int | None:
     folded = " ".join(fold_in_place(written).replace("-", " ").split())
     if folded.isdecimal():
         return int(folded)
-    return _english(folded.split()) if folded.isascii() else _chinese(folded)
+    if not folded.isascii():
+        return _chinese(folded)
+    words, scales, total, part = folded.split(), quantity_table()["scales"], 0, 0
+    if not words or words[0] == "and":
+        return None
+    for word in words:
+        if word in ENGLISH_NUMBERS:
+            part += ENGLISH_NUMBERS[word]
+        elif word == "hundred":
+            part = (part or 1) * 100
+        elif word in scales:
+            total, part = total + (part or 1) * scales[word], 0
+        elif word != "and":
+            return None
+    return total + part
 
 
 def _chinese(numeral: str) -> int | None:
@@ -144,23 +173,6 @@ def _chinese(numeral: str) -> int | None:
             total = (total + part) * unit if total < unit else total + part * unit
             section = digit = 0
     return total + section + digit
-
-
-def _english(words: list[str]) -> int | None:
-    """Return English number words: "twenty five", "two hundred and six", "one million"."""
-    scales, total, part = quantity_table()["scales"], 0, 0
-    if not words or words[0] == "and":
-        return None
-    for word in words:
-        if word in ENGLISH_NUMBERS:
-            part += ENGLISH_NUMBERS[word]
-        elif word == "hundred":
-            part = (part or 1) * 100
-        elif word in scales:
-            total, part = total + (part or 1) * scales[word], 0
-        elif word != "and":
-            return None
-    return total + part
 
 
 quantity_table = partial(load_table, "theworld.text", "quantities.yaml")
@@ -225,22 +237,6 @@ def _running() -> re.Pattern[str]:
         rf"(?P<money>(?(sign)\s?(?:{money})|\s?(?:{money})(?=\s?(?:{currency})))))?|{english}|{chinese})"
         rf"(?:(?P<unit>{unit})|[\s-](?!(?:{_NOT_APART})(?![a-z/²]))(?P<apart>{unit}))?(?![a-z0-9_])"
     )
-
-
-def _quantity(match: re.Match[str]) -> Quantity:
-    unit, scale = match["sign"] or match["unit"] or match["apart"] or "", 1
-    if match["digits"] is None:
-        written = match["words"] or match["chinese"]
-        value: int | float = read_numeral(written) or 0
-        scale = max((n for word, n in _big_scales().items() if word in written), default=1)
-    else:
-        word = match["en"] or (match["money"] or "").strip()
-        first, *parts = _PARTS.findall(f"1{match['zh'] or ''}") or [("1", "")]
-        scale = _scale(word or first[1])
-        value = _exact(match["digits"].replace(",", ""), scale)
-        value += sum(_exact(number, _scale(word)) for number, word in parts)
-    number = value // scale if isinstance(value, int) and value % scale == 0 else value / scale
-    return Quantity(match.start(), match.end(), number, scale, unit)
 
 
 def _scale(word: str) -> int:

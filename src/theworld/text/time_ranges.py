@@ -11,7 +11,7 @@ dateparser was tried: it reads neither 三天前, 昨晚 nor 上个季度, and �
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -196,17 +196,12 @@ def _years(match: Match, now: datetime) -> Period | None:
     return TimeRange(first[0], last[1], "year", count, (0, 0), ends=ends) if first[0] < last[1] else None
 
 
-def _month_of(match: Match) -> int:
-    name = match.groupdict().get("name")
-    return MONTHS[name] if name else _count(match["month"])
-
-
-def _month(match: Match, now: datetime) -> Period:
-    return _in_year(match, now, _month_of(match), "month")
-
-
 def _date(match: Match, now: datetime) -> Period:
-    return _in_year(match, now, _month_of(match), "day", int(match["dom"]))
+    """Return a month, or the day of it that is named."""
+    groups = match.groupdict()
+    month = MONTHS[groups["name"]] if groups.get("name") else _count(groups["month"])
+    day = groups.get("dom")
+    return _in_year(match, now, month, "day" if day else "month", int(day or 1))
 
 
 def _in_year(match: Match, now: datetime, month: int, unit: CalendarUnit, day: int = 1) -> Period:
@@ -272,10 +267,10 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (r"^(?P<year>(?:19|20)\d{2})(?:'s)?(?=\s+[a-z])", _year),
         (rf"(?:(?<=since )|(?<=until )|(?<=before )|(?<=after ))(?P<year>(?:19|20)\d{{2}}){_E}(?!-\d)", _year),
         (rf"{_B}(?:from|between)\s+(?P<year>(?:19|20)\d{{2}})\s*(?:to|and|until|till|through|-|–)\s*(?P<last>(?:19|20)\d{{2}}){_E}", _years),
-        (rf"{_Y_CN}?(?<!\d)(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?:份)?(?!\d{{1,2}}[日号])", _month),
-        (rf"{_B}(?:in\s+|of\s+|during\s+|for\s+)?(?P<name>{MONTH})\.?,?\s+(?:of\s+)?(?:{_Y_EN}){_E}", _month),
-        (rf"(?:{_B}(?:in|of|during|for)\s+|{_BOUND_WORD})(?P<name>{MONTH}){_E}(?!\s+\d)", _month),
-        (r"(?<!\d)(?P<year>(?:19|20)\d{2})[-/.](?P<month>1[0-2]|0?[1-9])(?![\d/.-])", _month),
+        (rf"{_Y_CN}?(?<!\d)(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?:份)?(?!\d{{1,2}}[日号])", _date),
+        (rf"{_B}(?:in\s+|of\s+|during\s+|for\s+)?(?P<name>{MONTH})\.?,?\s+(?:of\s+)?(?:{_Y_EN}){_E}", _date),
+        (rf"(?:{_B}(?:in|of|during|for)\s+|{_BOUND_WORD})(?P<name>{MONTH}){_E}(?!\s+\d)", _date),
+        (r"(?<!\d)(?P<year>(?:19|20)\d{2})[-/.](?P<month>1[0-2]|0?[1-9])(?![\d/.-])", _date),
         (rf"{_Y_CN}?第?(?P<q>[一二三四1-4])季度?", _quarter),
         (rf"{_Y_CN}?q(?P<q>[1-4])(?!\d)", _quarter),
         (r"(?<!\d)(?P<year>(?:19|20)\d{2})\s*-?\s*q(?P<q>[1-4])(?!\d)", _quarter),
@@ -322,22 +317,19 @@ def find_time_ranges(text: str, now: datetime) -> list[TimeRange]:
     `now` must have a time zone. "From A to B", "since A", "before A" and "after A" count as one period each.
     """
     folded = fold_in_place(text)
-    longest = sorted(_read_all(folded, now), key=lambda r: (r.place[0] - r.place[1], r.place[0]))
-    found = sorted(apart(longest, lambda r: r.place), key=lambda r: r.place)
-    return [_bound(item, folded, midnight(now) + DAY) for item in _joined(found, folded)]
-
-
-def _read_all(folded: str, now: datetime) -> Iterator[TimeRange]:
+    read: list[TimeRange] = []
     for pattern, reader in _RULES:
         for match in islice(pattern.finditer(folded), MOST_OCCURRENCES):
             try:
                 period = reader(match, now)
             except (ValueError, OverflowError):
                 continue
-            if isinstance(period, TimeRange):
-                yield replace(period, place=match.span())
-            elif period is not None:
-                yield TimeRange(*period, place=match.span())
+            if period is not None:
+                whole = period if isinstance(period, TimeRange) else TimeRange(*period, (0, 0))
+                read.append(replace(whole, place=match.span()))
+    longest = sorted(read, key=lambda r: (r.place[0] - r.place[1], r.place[0]))
+    found = sorted(apart(longest, lambda r: r.place), key=lambda r: r.place)
+    return [_bound(item, folded, midnight(now) + DAY) for item in _joined(found, folded)]
 
 
 def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:

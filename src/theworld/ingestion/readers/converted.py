@@ -65,8 +65,19 @@ _BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document; the title is that of the book or workbook, else the first heading or the name."""
     data = read_bytes(path)
-    if path.suffix.lower() != ".pdf":
-        _check_unpacked(data, path)
+    if path.suffix.lower() != ".pdf":  # an archive, which must not fill the memory
+        try:
+            with zipfile.ZipFile(BytesIO(data)) as archive:
+                size = sum(entry.file_size for entry in archive.infolist())
+        except Exception as error:  # zipfile raises many kinds on damaged archives
+            raise _damaged(path, error) from error
+        # A size that is declared too low only cuts what is read.
+        if size > LARGEST_UNPACKED or (size > SUSPECT_UNPACKED and size > MOST_PACKED * len(data)):
+            raise IngestionError(
+                f"its {len(data):,} bytes would unpack to {size:,}, more than can be read safely",
+                where=str(path),
+                remedy=_HARMFUL,
+            )
     title, text = converting.ask(data, path)
     if not text.strip():
         remedy = "If its pages are scanned images, run OCR on it first." if path.suffix.lower() == ".pdf" else ""
@@ -162,7 +173,21 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
             return "", read_pdf(data)
         if kind in {".xlsx", ".xlsm"}:
             return _workbook(data, path)
-        return _by_markitdown(data, kind)
+        # It takes over a second to import, which other kinds need not wait for.
+        from markitdown import MissingDependencyException, StreamInfo
+        from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
+
+        # The converter is chosen here: markitdown itself would take a broken file for plain text.
+        converters: dict[str, Any] = {".pptx": PptxConverter, ".epub": EpubConverter}
+        try:
+            converter = converters.get(kind, DocxConverter)()
+            text = str(converter.convert(BytesIO(data), StreamInfo(extension=kind), style_map=WORD_TITLE).markdown)
+        except MissingDependencyException as error:
+            raise ModuleNotFoundError(str(error)) from error
+        book = _BOOK_TITLE.match(text) if kind == ".epub" else None
+        if kind not in converters and not _HEADING.search(text):
+            text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
+        return (book[1] if book else ""), _NO_HEADER.sub(r"\2\n\1", text)
     except MemoryError:
         raise
     except ModuleNotFoundError as error:
@@ -171,45 +196,12 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
         raise _damaged(path, error) from error
 
 
-def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
-    """Return title and Markdown; markitdown takes over a second to import, which other kinds need not wait for."""
-    from markitdown import MissingDependencyException, StreamInfo
-    from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
-
-    # The converter is chosen here: markitdown itself would take a broken file for plain text.
-    converters: dict[str, Any] = {".pptx": PptxConverter, ".epub": EpubConverter}
-    try:
-        converter = converters.get(kind, DocxConverter)()
-        text = str(converter.convert(BytesIO(data), StreamInfo(extension=kind), style_map=WORD_TITLE).markdown)
-    except MissingDependencyException as error:
-        raise ModuleNotFoundError(str(error)) from error
-    book = _BOOK_TITLE.match(text) if kind == ".epub" else None
-    if kind not in converters and not _HEADING.search(text):
-        text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
-    return (book[1] if book else ""), _NO_HEADER.sub(r"\2\n\1", text)
-
-
 def _damaged(path: Path, error: Exception) -> IngestionError:
     if type(error).__name__ == "PDFPasswordIncorrect":
         return IngestionError("it needs a password", where=str(path), remedy="Save it without one.")
     reason = " ".join(f"{type(error).__name__} {error}".split())[:300]
     reason = f"it is damaged, encrypted or no {path.suffix} file ({reason})"
     return IngestionError(reason, where=str(path), remedy="Open it and save it anew.")
-
-
-def _check_unpacked(data: bytes, path: Path) -> None:
-    """Refuse an archive that would fill the memory. A size that is declared too low only cuts what is read."""
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-    except Exception as error:  # zipfile raises many kinds on damaged archives
-        raise _damaged(path, error) from error
-    if size > LARGEST_UNPACKED or (size > SUSPECT_UNPACKED and size > MOST_PACKED * len(data)):
-        raise IngestionError(
-            f"its {len(data):,} bytes would unpack to {size:,}, more than can be read safely",
-            where=str(path),
-            remedy=_HARMFUL,
-        )
 
 
 def _workbook(data: bytes, path: Path) -> tuple[str, str]:

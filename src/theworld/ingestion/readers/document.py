@@ -128,9 +128,14 @@ def decode(data: bytes, path: Path) -> str:
             text = data.decode("gb18030")
         except UnicodeDecodeError:
             text = ""
-        # Chance decodings are full of rare characters.
+        # Chance decodings are full of rare characters: neither punctuation nor in level 1 of GB 2312 (the 3,755 most
+        # used).
         foreign = _NON_ASCII.findall(text[:SAMPLE])
-        if text and sum(map(_is_everyday, foreign)) >= COMMON_SHARE * len(foreign):
+        common = sum(
+            one in _CHINESE_PUNCTUATION or b"\xb0\xa1" <= one.encode("gb2312", "ignore") <= b"\xd7\xf9"
+            for one in foreign
+        )
+        if text and common >= COMMON_SHARE * len(foreign):
             return text
         if b"\x00" in data[:SAMPLE]:
             raise IngestionError("it has the name of a text file but binary content", where=str(path)) from error
@@ -140,12 +145,6 @@ def decode(data: bytes, path: Path) -> str:
             where=str(path),
             remedy="Fix that byte, or convert the file: iconv -f ENCODING -t UTF-8.",
         ) from error
-
-
-def _is_everyday(character: str) -> bool:
-    """Return whether a character is Chinese punctuation or in level 1 of GB 2312 (the 3,755 most used)."""
-    code = int.from_bytes(character.encode("gb2312", "ignore"), "big")
-    return character in _CHINESE_PUNCTUATION or 0xB0A1 <= code <= 0xD7F9
 
 
 def needs_extra(path: Path) -> IngestionError:

@@ -101,7 +101,7 @@ class MarkdownWriter:
             (nodes.attribution, lambda node: [f"— {self._line(node)}"]),
             (nodes.image, lambda node: [str(node.get("alt", ""))]),
             ((nodes.Invisible, nodes.transition, nodes.label, nodes.decoration), lambda _: []),
-            (nodes.TextElement, self._paragraph),
+            (nodes.TextElement, lambda node: [f"\\{line}" if _MISREAD.match(line := self._line(node)) else line]),
         ]
 
     def text(self) -> str:
@@ -120,10 +120,6 @@ class MarkdownWriter:
         elif isinstance(node, nodes.Element):
             write = next((write for kinds, write in self._writers if isinstance(node, kinds)), None)
             yield from write(node) if write else self._blocks(node, depth)
-
-    def _paragraph(self, node: nodes.Element) -> list[str]:
-        line = self._line(node)
-        return [f"\\{line}" if _MISREAD.match(line) else line]
 
     def _line(self, node: nodes.Node) -> str:
         """Return running text on one line; no blank where a line of Chinese was broken."""
@@ -147,14 +143,16 @@ class MarkdownWriter:
 
     def _list(self, node: nodes.Element) -> list[str]:
         first, numbered = int(node.get("start", 1)), isinstance(node, nodes.enumerated_list)
-        items = [_without_list_of_one(child) for child in node.children if isinstance(child, nodes.list_item)]
-        return _as_list(
-            (
-                f"{first + place}. " if numbered else "- ",
-                self._term(item) if isinstance(item, nodes.definition_list_item) else self._blocks(item, 0),
-            )
-            for place, item in enumerate(items)
-        )
+        items: list[tuple[str, list[str]]] = []
+        for child in (child for child in node.children if isinstance(child, nodes.list_item)):
+            inner = child.children[0] if len(child.children) == 1 else None
+            # All that an item holds may be a list of one (`- term` with its definition below).
+            one = isinstance(inner, nodes.definition_list | nodes.bullet_list) and len(inner.children) == 1
+            item: Any = inner.children[0] if inner is not None and one else child
+            term = isinstance(item, nodes.definition_list_item)
+            mark = f"{first + len(items)}. " if numbered else "- "
+            items.append((mark, self._term(item) if term else self._blocks(item, 0)))
+        return _as_list(items)
 
     def _footnote(self, node: nodes.Element) -> list[str]:
         label = next(iter(node.findall(nodes.label)), None)
@@ -220,13 +218,6 @@ def _as_list(items: Iterable[tuple[str, list[str]]]) -> list[str]:
         written.append([mark + first, *(" " * len(mark) + line if line else "" for line in more)])
     gap = "\n\n" if any("" in lines for lines in written) else "\n"
     return [gap.join("\n".join(lines) for lines in written)]
-
-
-def _without_list_of_one(item: nodes.Element) -> nodes.Element:
-    """Return a list's item, or the only item of the list that is all it holds (`- term` with its definition below)."""
-    inner = item.children[0] if len(item.children) == 1 else None
-    one = isinstance(inner, nodes.definition_list | nodes.bullet_list) and len(inner.children) == 1
-    return inner.children[0] if one else item  # type: ignore[union-attr, return-value]
 
 
 def _fenced(node: nodes.Element) -> list[str]:

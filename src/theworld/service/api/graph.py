@@ -150,14 +150,18 @@ def around(
         near = store.near_names(name, tenant=caller.tenant, limit=limit)
         return GraphData(entity=None, entities=[], notes=[], height=0, near=near, elements=elements)
     height = max(len(found.naming), len(found.together), 1)
-    rows = _spread(len(found.naming), height)
+    # Both over the whole height, evenly.
+    rows, places = (
+        [round((place + 0.5) * height / count - 0.5, 3) for place in range(count)]
+        for count in (len(found.naming), len(found.together))
+    )
     named_at: dict[str, list[float]] = defaultdict(list)
     for naming, row in zip(found.naming, rows, strict=True):
         for key in naming.names:
             named_at[key].append(row)
     # What no note given names stands last.
     entities = sorted(found.together, key=lambda one: fmean(named_at.get(one.key, [float(height)])))
-    placed = [PlacedEntity(**dict(one), y=y) for one, y in zip(entities, _spread(len(entities), height), strict=True)]
+    placed = [PlacedEntity(**dict(one), y=y) for one, y in zip(entities, places, strict=True)]
     notes = [
         PlacedNote(note=_shown(naming.note), titled=naming.titled, names=list(naming.names), y=y)
         for naming, y in zip(found.naming, rows, strict=True)
@@ -166,11 +170,6 @@ def around(
 
 
 _shown = partial(ShownNote.model_validate, from_attributes=True)
-
-
-def _spread(count: int, height: int) -> list[float]:
-    """Return the rows of some nodes, evenly over the height."""
-    return [round((place + 0.5) * height / count - 0.5, 3) for place in range(count)]
 
 
 def _ontology_of(service: Service, tenant: str) -> OntologyIndex | None:

@@ -7,7 +7,7 @@ it is put on record, counted in the online metrics or in the metrics of answers.
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
@@ -156,10 +156,7 @@ async def replay_request(
         raise ClientGoneError from found.run.error
     if found.run.error is not None:
         raise as_api_error(found.run.error)
-    return _data(record, found, strategy)
 
-
-def _data(record: RequestRecord, found: Replay, strategy: Strategy | None) -> ReplayData:
     outcome, state = record.request["outcome"], found.run.state
     result = outcome.get("result") or {}
     answer, asked_back = state.get("result"), found.run.clarification
@@ -173,10 +170,10 @@ def _data(record: RequestRecord, found: Replay, strategy: Strategy | None) -> Re
     is_ = {candidate.note_id: place for place, candidate in enumerate(state.get("candidates") or [], 1)}
     last = len(was) + len(is_)
     ids = sorted({**was, **is_}, key=lambda one: (min(was.get(one, last), is_.get(one, last)), was.get(one, last)))
-    told = {
+    told: dict[str, Any] = {
         "differences": {stage: [redacted(line) for line in lines] for stage, lines in found.differences.items()},
         "causes": [redacted(cause) for cause in found.causes],
         "passages": [PassageRanks(note_id=one, before=was.get(one), now=is_.get(one)) for one in ids],
     }
-    asked = {"question": record.request["question"], "strategy": strategy, "before": before, "now": now}
-    return ReplayData(**found.as_json() | asked | told)
+    told |= {"question": record.request["question"], "strategy": strategy, "before": before, "now": now}
+    return ReplayData(**found.as_json() | told)

@@ -187,7 +187,7 @@ class QdrantCollection(RemoteProjection):
             client.create_collection(name, **points.collection_config(self._settings))
             for field, schema in points.PAYLOAD_INDEXES.items():
                 client.create_payload_index(name, field, schema)
-            _upsert(client, name, State().point())
+            _check_done(client.upsert(name, [State().point()], wait=True))
             remove = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._alias))
             add = models.CreateAlias(collection_name=name, alias_name=self._alias)
             known = any(one.alias_name == self._alias for one in client.get_aliases().aliases)
@@ -243,7 +243,8 @@ class QdrantCollection(RemoteProjection):
     def _finish(self, client: QdrantClient, state: State) -> None:
         """Remember how far it goes, unless it has gone further."""
         not_newer = models.FieldCondition(key="applied", range=models.Range(lte=state.applied))
-        _upsert(client, self._alias, state.point(), update_filter=models.Filter(must=[not_newer]))
+        update_filter = models.Filter(must=[not_newer])
+        _check_done(client.upsert(self._alias, [state.point()], wait=True, update_filter=update_filter))
         if self._state_of(client.retrieve(self._alias, [STATE])) != state:
             raise StoreError(
                 "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
@@ -277,10 +278,6 @@ class QdrantCollection(RemoteProjection):
         self._breaker.close()
         self._client.close()
         self._patient.close()
-
-
-def _upsert(client: QdrantClient, collection: str, point: models.PointStruct, **options: Any) -> None:
-    _check_done(client.upsert(collection, [point], wait=True, **options))
 
 
 def _check_done(result: models.UpdateResult) -> None:

@@ -107,16 +107,6 @@ class Matrix:
         """The rows that count, ascending."""
         return np.delete(np.arange(self.rows), self.dead)
 
-    def sign_distances(self, vector: FloatArray) -> NDArray[np.uint16]:
-        """Return in how many signs each row differs from a vector, (rows,)."""
-        wanted = _signs(vector[None], self.arrays["center"])
-        distances = np.zeros(self.rows, np.uint16)
-        for start in range(0, self.rows, 8 * _BLOCK):  # what is counted at once stays in the processor's cache
-            part = slice(start, start + 8 * _BLOCK)
-            for word, signs in zip(wanted, self.arrays["signs"], strict=True):
-                distances[part] += np.bitwise_count(signs[part] ^ word)
-        return distances
-
 
 def merged(matrices: Sequence[Matrix]) -> dict[str, Any]:
     """Return the arrays of one with the living rows of these; what is large is copied in blocks when it is written."""
@@ -269,7 +259,12 @@ class Space:
             return _Compared(np.empty(0, np.int64), np.empty(0), 0.0, 0.0)
         if "signs" in base.arrays and count > COMPARED:
             sample = self._cosines_of(np.flatnonzero(np.concatenate(passing))[:: -(-count // SAMPLE)], vector)
-            distances = base.sign_distances(vector)
+            # In how many signs each row differs; what is counted at once stays in the processor's cache.
+            signs, distances = _signs(vector[None], base.arrays["center"]), np.zeros(base.rows, np.uint16)
+            for start in range(0, base.rows, 8 * _BLOCK):
+                part = slice(start, start + 8 * _BLOCK)
+                for own, other in zip(signs, base.arrays["signs"], strict=True):
+                    distances[part] += np.bitwise_count(other[part] ^ own)
             counts = np.bincount(distances[passing[0]], minlength=1)
             passing[0] &= distances <= np.searchsorted(counts.cumsum(), COMPARED)
             rows = np.flatnonzero(np.concatenate(passing))

@@ -117,27 +117,23 @@ def by_row(rows: Rows, columns: Rows, weights: Floats, size: int) -> tuple[Rows,
 def derived(arrays: Arrays, parameters: RankingParameters) -> dict[str, NDArray[Any]]:
     """Return the arrays that follow from `name.*` and `mention.*`; see above."""
     notes, entities = len(arrays["name.starts"]) - 1, len(arrays["keys.offsets"]) - 1
-    names, mentions = _pairs(arrays, "name", entities), _pairs(arrays, "mention", entities)
+    # The distinct pairs of note and entity, each as one number, ascending.
+    names, mentions = (
+        np.unique(np.repeat(np.arange(notes), np.diff(arrays[f"{name}.starts"])) * entities + arrays[f"{name}.keys"])
+        for name in ("name", "mention")
+    )
     mentions = np.setdiff1d(mentions, names, assume_unique=True)
     found: dict[str, NDArray[Any]] = {"label": labels(arrays, entities)}
     for by_note, by_entity, pairs in (("titled", "titles", names), ("mentioned", "mentions", mentions)):
         note, entity = np.divmod(pairs, max(entities, 1))
-        found |= _lists(by_note, note, entity, notes)
         order = np.argsort(entity, kind="stable")
-        found |= _lists(by_entity, entity[order], note[order], entities)
+        for name, owners, values, size in (
+            (by_note, note, entity, notes),
+            (by_entity, entity[order], note[order], entities),
+        ):
+            found[f"{name}.starts"] = np.searchsorted(owners, np.arange(size + 1)).astype(np.int64)
+            found[f"{name}.values"] = values.astype(np.int32)
     return found | walk_arrays(found, parameters)
-
-
-def _pairs(arrays: Arrays, name: str, entities: int) -> Rows:
-    """Return the distinct (note, entity) pairs, each as one number, ascending."""
-    starts = arrays[f"{name}.starts"]
-    notes = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return np.unique(notes * entities + arrays[f"{name}.keys"])
-
-
-def _lists(name: str, owners: Rows, values: Rows, count: int) -> dict[str, NDArray[Any]]:
-    starts = np.searchsorted(owners, np.arange(count + 1))
-    return {f"{name}.starts": starts.astype(np.int64), f"{name}.values": values.astype(np.int32)}
 
 
 def labels(arrays: Arrays, entities: int) -> IntArray:

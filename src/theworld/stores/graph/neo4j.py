@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, TypeVar
 
 from neo4j import Transaction
@@ -204,21 +203,17 @@ class Neo4jGraph(RemoteProjection):
         rounded = {note: round(rank, _DIGITS) for note, rank in ranked.items()}
         best = sorted((note for note in rounded if rounded[note] > 0), key=lambda note: (-rounded[note], note))
         if filters or not unseen.isdisjoint(best[:limit]):
-            best = list(islice(self._passing(best, tenant, filters, limit), limit))
+            # Those that pass the filters, in their order, asking for some at a time.
+            wanted, size, passing = sendable_terms(filters), max(10 * limit, 200), list[str]()
+            while best and all(wanted) and len(passing) < limit:
+                some = self._names.uids(tenant, "note", best[:size])
+                rows = self._client.read((cypher.PASSING, {"uids": list(some), "wanted": wanted}))[0]
+                with self._names.read():
+                    passed = {row[0] for row in rows}
+                passing += [note for one, note in some.items() if one in passed]
+                best = best[size:]
+            best = passing
         return [Hit(note, rounded[note]) for note in best[:limit]]
-
-    def _passing(self, notes: Sequence[str], tenant: str, filters: Filters, limit: int) -> Iterable[str]:
-        """Yield the notes that pass the filters, in their order, asking for some at a time."""
-        wanted = sendable_terms(filters)
-        if not all(wanted):
-            return
-        size = max(10 * limit, 200)
-        for start in range(0, len(notes), size):
-            some = self._names.uids(tenant, "note", notes[start : start + size])
-            rows = self._client.read((cypher.PASSING, {"uids": list(some), "wanted": wanted}))[0]
-            with self._names.read():
-                passed = {row[0] for row in rows}
-            yield from (note for one, note in some.items() if one in passed)
 
     def links(self, note_ids: Sequence[str], *, tenant: str) -> list[Link]:
         """Return the links among the given notes, title links first, each pair once per entity."""

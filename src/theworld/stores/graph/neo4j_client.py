@@ -146,28 +146,24 @@ class Neo4jClient:
         try:
             for one in done:
                 one.result()
+        except (AuthError, Forbidden) as error:
+            remedy = "Check graph.username and graph.password, and the user's rights (docs/engines.md)."
+            raise StoreError(f"Neo4j refuses the user: {error.message}", where=self.where, remedy=remedy) from error
+        except ClientError as error:
+            what = f"Neo4j refused: {error.code} {error.message}"
+            timed_out = error.code is not None and "TransactionTimedOut" in error.code
+            raise (EngineUnavailableError if timed_out else StoreError)(what, where=self.where) from error
+        except (Neo4jError, DriverError, OSError) as error:
+            what = f"Neo4j cannot be reached: {type(error).__name__} {shortened(error)}"
+            raise EngineUnavailableError(what, where=self.where) from error
         except Exception as error:
-            raise self._explained(error) from error
+            # Errors of its protocol the driver raises without exporting them.
+            if isinstance(error, NOT_UNDERSTOOD) or type(error).__module__.startswith("neo4j."):
+                raise misunderstood("Neo4j", error, self.where) from error
+            raise
         if late:
             raise EngineUnavailableError(f"no answer after {seconds:g} s.", where=self.where)
         return [one.result() for one in begun]
-
-    def _explained(self, error: Exception) -> Exception:
-        """Return what to raise for an error of the driver."""
-        if isinstance(error, AuthError | Forbidden):
-            remedy = "Check graph.username and graph.password, and the user's rights (docs/engines.md)."
-            return StoreError(f"Neo4j refuses the user: {error.message}", where=self.where, remedy=remedy)
-        if isinstance(error, ClientError):
-            what = f"Neo4j refused: {error.code} {error.message}"
-            timed_out = error.code is not None and "TransactionTimedOut" in error.code
-            return (EngineUnavailableError if timed_out else StoreError)(what, where=self.where)
-        if isinstance(error, Neo4jError | DriverError | OSError):
-            what = f"Neo4j cannot be reached: {type(error).__name__} {shortened(error)}"
-            return EngineUnavailableError(what, where=self.where)
-        # Errors of its protocol the driver raises without exporting them.
-        if isinstance(error, NOT_UNDERSTOOD) or type(error).__module__.startswith("neo4j."):
-            return misunderstood("Neo4j", error, self.where)
-        return error
 
     @contextmanager
     def _session(self, **options: Any) -> Iterator[Session]:

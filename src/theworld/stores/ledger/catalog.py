@@ -160,8 +160,13 @@ class Catalog:
             found = connection.execute(query).one_or_none()
             if found is None:
                 return None
-            titled = _first(connection, _titled(found.id))
-            mentioning = [row for row in _first(connection, _mentioning(found.id)) if row not in set(titled)]
+            bearing = select(models.Note.id).join(models.Alias, models.Alias.document == models.Note.document)
+            bearing = bearing.where(models.Alias.entity == found.id)
+            telling = select(models.Mention.note.label("id")).where(models.Mention.entity == found.id).distinct()
+            titled, mentioning = (
+                list(connection.scalars(rows.order_by("id").limit(LOOKED_AT))) for rows in (bearing, telling)
+            )
+            mentioning = [row for row in mentioning if row not in set(titled)]
             together, named = _together(connection, found.id, [*titled, *mentioning], limit)
             order = {one.key: place for place, one in enumerate(together)}
             names = {row: tuple(sorted(keys, key=order.__getitem__)) for row, keys in named.items()}
@@ -173,8 +178,7 @@ class Catalog:
             naming = tuple(
                 NamingNote(notes[row], row in set(titled), names.get(row, ())) for row in shown if row in notes
             )
-            count = select(func.count()).select_from(union(_titled(found.id), _mentioning(found.id)).subquery())
-            named_by = connection.scalar(count) or 0
+            named_by = connection.scalar(select(func.count()).select_from(union(bearing, telling).subquery())) or 0
             around = Entity(key=found.key, label=found.label, type=found.type, notes=named_by)
             return Surroundings(around, together, naming)
 
@@ -218,19 +222,6 @@ def _documents(tenant: str) -> Select[Any]:
 
 def _facts(row: Row[Any], languages: Mapping[str, int]) -> dict[str, Any]:
     return {**row._mapping, "notes": sum(languages.values()), "languages": tuple(sorted(languages))}
-
-
-def _titled(entity: int) -> Select[Any]:
-    query = select(models.Note.id).join(models.Alias, models.Alias.document == models.Note.document)
-    return query.where(models.Alias.entity == entity)
-
-
-def _mentioning(entity: int) -> Select[Any]:
-    return select(models.Mention.note.label("id")).where(models.Mention.entity == entity).distinct()
-
-
-def _first(connection: Connection, rows: Select[Any]) -> list[int]:
-    return list(connection.scalars(rows.order_by("id").limit(LOOKED_AT)))
 
 
 def _together(

@@ -38,6 +38,7 @@ NOTE, REFERS_TO = "Note", "REFERS_TO"
 NodeKey = tuple[str, str]
 """(kind, key)."""
 _VERSION = select(Meta.number).where(Meta.key == VERSION)
+_TENANTS = select(GraphNode.tenant).distinct().order_by(GraphNode.tenant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class GraphTables:
     def tenants(self) -> list[str]:
         """Return the tenants that have an ontology."""
         with self._reading() as connection:
-            return _tenants(connection)
+            return list(connection.scalars(_TENANTS))
 
     def elements(self, tenant: str) -> list[GraphNodeRecord]:
         """Return the nodes of a tenant's ontology in the order of the import."""
@@ -147,13 +148,28 @@ class GraphTables:
         `changes` are all notes that were put or removed, by tenant. With `weigh`, all weights are computed anew. None,
         and nothing is done, when another writer has taken in changes meanwhile, or the ontology was replaced.
         """
+        node, note = GraphNode, Note
         with self._writing() as connection:
             if (read_number(connection, APPLIED) or 0, read_number(connection, VERSION) or 0) != (after, version):
                 return None
-            for tenant, links in changes.items():
-                _replace_links(connection, tenant, links)
+            for tenant, links in changes.items():  # in place of those that the notes had
+                for some in batches(list(links)):
+                    connection.execute(delete(node).where(node.tenant == tenant, node.kind == NOTE, node.key.in_(some)))
+                naming = [note_id for note_id, named in links.items() if named]
+                query = select(note.note_id, note.document).where(note.tenant == tenant)
+                rows = [
+                    {"tenant": tenant, "kind": NOTE, "key": key, "label": "", "properties": {}, "document": document}
+                    for key, document in found_in(connection, query, note.note_id, naming)
+                ]
+                if not rows:
+                    continue
+                known = select(node.kind, node.key, node.id).where(node.tenant == tenant, node.kind != NOTE)
+                elements = {(kind, key): row for kind, key, row in connection.execute(known)}
+                written = zip(insert_numbered(connection, node, rows), (links[row["key"]] for row in rows), strict=True)
+                pairs = ((row, link) for row, named in written for link in named if link.target in elements)
+                _insert_edges(connection, ((row, elements[e.target], e.kind, e.weight, e.parts) for row, e in pairs))
             if weigh:
-                for tenant in _tenants(connection):
+                for tenant in list(connection.scalars(_TENANTS)):
                     _weigh(connection, tenant)
             set_number(connection, APPLIED, upto)
             return _count_up(connection)
@@ -164,10 +180,6 @@ class GraphTables:
             connection.execute(delete(GraphNode).where(GraphNode.kind == NOTE))
             set_number(connection, APPLIED, 0)
             _count_up(connection)
-
-
-def _tenants(connection: Connection) -> list[str]:
-    return list(connection.scalars(select(GraphNode.tenant).distinct().order_by(GraphNode.tenant)))
 
 
 def _count_up(connection: Connection) -> int:
@@ -186,26 +198,6 @@ def _insert_edges(connection: Connection, rows: Iterable[tuple[int, int, str, fl
     """Insert edges given as (source row, target row, kind, weight, parts)."""
     names = ("source", "target", "kind", "weight", "parts")
     insert_rows(connection, GraphEdge, [dict(zip(names, (*row[:4], dict(row[4])), strict=True)) for row in rows])
-
-
-def _replace_links(connection: Connection, tenant: str, links: NoteLinks) -> None:
-    """Put the links of these notes in place of those they had."""
-    node, note = GraphNode, Note
-    for some in batches(list(links)):
-        connection.execute(delete(node).where(node.tenant == tenant, node.kind == NOTE, node.key.in_(some)))
-    naming = [note_id for note_id, named in links.items() if named]
-    query = select(note.note_id, note.document).where(note.tenant == tenant)
-    rows = [
-        {"tenant": tenant, "kind": NOTE, "key": key, "label": "", "properties": {}, "document": document}
-        for key, document in found_in(connection, query, note.note_id, naming)
-    ]
-    if not rows:
-        return
-    known = select(node.kind, node.key, node.id).where(node.tenant == tenant, node.kind != NOTE)
-    elements = {(kind, key): row for kind, key, row in connection.execute(known)}
-    written = zip(insert_numbered(connection, node, rows), (links[row["key"]] for row in rows), strict=True)
-    known_links = ((row, link) for row, named in written for link in named if link.target in elements)
-    _insert_edges(connection, ((row, elements[e.target], e.kind, e.weight, e.parts) for row, e in known_links))
 
 
 def _weigh(connection: Connection, tenant: str) -> None:

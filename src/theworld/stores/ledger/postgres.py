@@ -243,6 +243,23 @@ def connection_parameters(settings: LedgerSettings) -> dict[str, Any]:
     who = settings.credentials()
     user, password = who if who is not None else (None, None)
     milliseconds = math.ceil(settings.write_timeout_s * 1000)
+    try:
+        here = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        here = host == "localhost"
+    # Encrypted with a checked certificate, unless the connection stays on this machine.
+    encryption = {"sslmode": "require"}
+    if not (settings.tls if settings.tls is not None else not here):
+        encryption = {"sslmode": "disable"}
+    elif settings.verify:
+        file = settings.ca_file.expanduser() if settings.ca_file is not None else None
+        if file is not None and not file.is_file():
+            raise SettingsError(f"there is no file {file}.", where="servers.ca_file", remedy=CA_FILE)
+        if file is None:  # psycopg brings its own OpenSSL, which knows none of the authorities that this machine trusts
+            import certifi
+
+            file = Path(ssl.get_default_verify_paths().cafile or certifi.where())
+        encryption = {"sslmode": "verify-full", "sslrootcert": str(file)}
     limits = {
         "search_path": settings.namespace,
         "statement_timeout": milliseconds,
@@ -263,7 +280,7 @@ def connection_parameters(settings: LedgerSettings) -> dict[str, Any]:
         "keepalives_idle": 30,
         "gssencmode": "disable",
         "options": " ".join(f"-c {name}={value}" for name, value in limits.items()),
-        **_encryption(settings, host),
+        **encryption,
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -275,26 +292,6 @@ def _parts(settings: LedgerSettings) -> tuple[str, int, str]:
     except ValueError as error:
         raise SettingsError(f"the port is no number: {error}.", where="ledger.url") from error
     return parts.hostname or "localhost", port, unquote(parts.path.lstrip("/"))
-
-
-def _encryption(settings: LedgerSettings, host: str) -> dict[str, str]:
-    """Return how the connection is encrypted: with a checked certificate, unless it stays on this machine."""
-    try:
-        here = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        here = host == "localhost"
-    if not (settings.tls if settings.tls is not None else not here):
-        return {"sslmode": "disable"}
-    if not settings.verify:
-        return {"sslmode": "require"}
-    file = settings.ca_file.expanduser() if settings.ca_file is not None else None
-    if file is not None and not file.is_file():
-        raise SettingsError(f"there is no file {file}.", where="servers.ca_file", remedy=CA_FILE)
-    if file is None:  # psycopg brings its own OpenSSL, which knows none of the authorities that this machine trusts
-        import certifi
-
-        file = Path(ssl.get_default_verify_paths().cafile or certifi.where())
-    return {"sslmode": "verify-full", "sslrootcert": str(file)}
 
 
 _UNAVAILABLE = ("08", "57", "53", "58", "XX", "28", "3D", "25P03", "55P03", "40")

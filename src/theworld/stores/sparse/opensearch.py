@@ -116,7 +116,29 @@ class OpenSearchSparse(RemoteProjection):
     def _create(self) -> str:
         """Create an index; it is written to by an alias, because a late request to an index that is gone makes one."""
         name = f"{self._alias}-{secrets.token_hex(6)}"
-        body = index_body(self._settings) | {"aliases": {f"{name}-w": {"is_write_index": True}}}
+        body = {
+            "aliases": {f"{name}-w": {"is_write_index": True}},
+            "settings": {
+                "number_of_shards": self._settings.shards,
+                "number_of_replicas": self._settings.replicas,
+                "refresh_interval": "-1",
+                # Our own tokens, split at spaces, scored by BM25.
+                "similarity": {"own": {"type": "BM25", "k1": _K1, "b": _B}},
+                "analysis": {"analyzer": {"own": {"type": "custom", "tokenizer": "whitespace"}}},
+            },
+            "mappings": {
+                "dynamic": "strict",
+                # Notes can be had from the ledger; only the state is kept to be read back.
+                "_source": {"includes": ["applied"]},
+                "properties": {
+                    "note": {"type": "keyword", "index": False},
+                    "tenant": {"type": "keyword"},
+                    "terms": {"type": "keyword", "doc_values": False},
+                    "body": {"type": "text", "analyzer": "own", "similarity": "own", "index_options": "freqs"},
+                    "applied": {"type": "long", "index": False, "doc_values": False},
+                },
+            },
+        }
         self._client.indices.create(index=name, body=body, params=self._patient)
         return name
 
@@ -205,8 +227,14 @@ class OpenSearchSparse(RemoteProjection):
             return []
         with self._asking():
             try:
-                if len(words) > MOST_CLAUSES:
-                    words = self._rarest(words)
+                if len(words) > MOST_CLAUSES:  # then the rarest of those that the index knows
+                    wanted = {"fields": ["body"], "term_statistics": True, "positions": False, "offsets": False}
+                    body = {"doc": {"body": " ".join(words)}, **wanted}
+                    vectors = self._client.termvectors(index=self._alias, body=body)["term_vectors"]
+                    known = vectors.get("body", {"terms": {}})["terms"]
+                    frequency = {word: int(facts["doc_freq"]) for word, facts in known.items() if facts.get("doc_freq")}
+                    kept = sorted(frequency, key=lambda word: (frequency[word], word))[:MOST_CLAUSES]
+                    words = Counter({word: words[word] for word in kept})
                 asked = query_body(words, tenant, filters)
                 return best_hits(lambda size: [self._hit(hit, tenant) for hit in self._found(asked, size)], limit)
             except NotFoundError:
@@ -241,15 +269,6 @@ class OpenSearchSparse(RemoteProjection):
         if not math.isfinite(score):
             raise ValueError(f"the score {score} of a note")
         return Hit(note, round(score, _DIGITS))
-
-    def _rarest(self, words: Counter[str]) -> Counter[str]:
-        """Return the words that the index knows; of very many, the rarest."""
-        wanted = {"fields": ["body"], "term_statistics": True, "positions": False, "offsets": False}
-        found = self._client.termvectors(index=self._alias, body={"doc": {"body": " ".join(words)}, **wanted})
-        known = found["term_vectors"].get("body", {"terms": {}})["terms"]
-        frequency = {word: int(facts["doc_freq"]) for word, facts in known.items() if facts.get("doc_freq")}
-        kept = sorted(frequency, key=lambda word: (frequency[word], word))[:MOST_CLAUSES]
-        return Counter({word: words[word] for word in kept})
 
     def close(self) -> None:
         """Close the connections."""
@@ -317,31 +336,6 @@ def _reason(error: TransportError) -> str:
         causes = told.get("root_cause") or [told]
         told = causes[0].get("reason") or told.get("reason")
     return f"{error.status_code} {shortened(told or error.error)}"
-
-
-def index_body(settings: SparseSettings) -> dict[str, Any]:
-    """Return settings and mapping of a new index: our own tokens, split at spaces, scored by BM25."""
-    return {
-        "settings": {
-            "number_of_shards": settings.shards,
-            "number_of_replicas": settings.replicas,
-            "refresh_interval": "-1",
-            "similarity": {"own": {"type": "BM25", "k1": _K1, "b": _B}},
-            "analysis": {"analyzer": {"own": {"type": "custom", "tokenizer": "whitespace"}}},
-        },
-        "mappings": {
-            "dynamic": "strict",
-            # Notes can be had from the ledger; only the state is kept to be read back.
-            "_source": {"includes": ["applied"]},
-            "properties": {
-                "note": {"type": "keyword", "index": False},
-                "tenant": {"type": "keyword"},
-                "terms": {"type": "keyword", "doc_values": False},
-                "body": {"type": "text", "analyzer": "own", "similarity": "own", "index_options": "freqs"},
-                "applied": {"type": "long", "index": False, "doc_values": False},
-            },
-        },
-    }
 
 
 def actions(change: NoteChange) -> list[dict[str, Any]]:
