@@ -106,7 +106,7 @@ def evidence_texts(candidates: Sequence[Candidate], graph: GraphStore, tenant: s
     for link in graph.links([c.note_id for c in candidates], tenant=tenant):
         for here, there in ((link.source, link.target), (link.target, link.source)):
             linked.setdefault((here, entity_key(link.via)), set()).add(there)
-    return [_with_bridge(c, bridge_of(c, candidates, linked)) if _is_bridged(c) else passage(c) for c in candidates]
+    return [_with_bridge(c, candidates, linked) if _is_bridged(c) else passage(c) for c in candidates]
 
 
 def passage(candidate: Candidate) -> str:
@@ -114,8 +114,12 @@ def passage(candidate: Candidate) -> str:
     return f"{candidate.title}\n{candidate.text}" if candidate.title else candidate.text
 
 
-def bridge_of(candidate: Candidate, candidates: Sequence[Candidate], linked: LinkedOver) -> Candidate | None:
-    """Return the best candidate from which this one was reached: of fewer hops, and naming the bridge.
+def _is_bridged(candidate: Candidate) -> bool:
+    return candidate.hop > 1 and bool(candidate.bridge)
+
+
+def _with_bridge(candidate: Candidate, candidates: Sequence[Candidate], linked: LinkedOver) -> str:
+    """Return a candidate's text after that of the best one from which it was reached, of fewer hops, if there is one.
 
     The graph's links over the bridge entity count first; where it has none, the titles of the candidates.
     """
@@ -124,14 +128,7 @@ def bridge_of(candidate: Candidate, candidates: Sequence[Candidate], linked: Lin
     nearer = [c for c in candidates if c.hop < candidate.hop and c.note_id != candidate.note_id]
     by_link = (c for c in nearer if c.note_id in neighbours)
     by_title = (c for c in nearer if entity_key(c.title) == key)
-    return next(by_link, None) or next(by_title, None)
-
-
-def _is_bridged(candidate: Candidate) -> bool:
-    return candidate.hop > 1 and bool(candidate.bridge)
-
-
-def _with_bridge(candidate: Candidate, bridge: Candidate | None) -> str:
+    bridge = next(by_link, None) or next(by_title, None)
     if bridge is None:
         return passage(candidate)
     text, limit = bridge.text, LONGEST_BRIDGE["zh" if bridge.language == "zh" else "en"]
