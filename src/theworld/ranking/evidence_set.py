@@ -145,10 +145,11 @@ class EvidenceSetReranker:
             words.idf = cover.idf
         walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
         share = graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
-        linked = _linked(share)
+        # How far links, walk and named titles count at this share of the graph, in [0, 1].
+        linked = float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
         links = self._links(question, candidates, tenant) if linked else []
         columns = self._columns(question, candidates, scores)
-        given = _assemble(question, candidates, columns, links, share)
+        given = _assemble(question, candidates, columns, links, share=share, linked=linked)
         if 2 * len(_with_tokens(scores)) < len(candidates):
             given = replace(given, agreement=given.agreement * WORDS_ALONE)
         hop = SecondHop(
@@ -232,9 +233,11 @@ def _assemble(
     candidates: Sequence[Candidate],
     columns: Sequence[tuple[Scores, Floats]],
     links: Sequence[tuple[int, int, Link]],
+    *,
     share: float,
+    linked: float,
 ) -> CoverInput:
-    n, linked = len(candidates), _linked(share)
+    n = len(candidates)
     units = np.concatenate([np.zeros(0, dtype=np.float32), *(importance for _, importance in columns)])
     similarity, prior = np.zeros((n, len(units)), dtype=np.float32), np.zeros(n, dtype=np.float32)
     start = 0
@@ -276,8 +279,3 @@ def _assemble(
 def _with_tokens(scores: Mapping[str, Scores]) -> set[int]:
     """Return the candidates that have token vectors."""
     return {i for space, kind in scores.items() if space for i in kind.rows}
-
-
-def _linked(share: float) -> float:
-    """Return how far links, walk and named titles count at this share of the graph, in [0, 1]."""
-    return float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
