@@ -88,7 +88,16 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
         for found in question.times(now)
     ]
     equal = [Quantity(*m.span(), read_numeral(m[0]) or 0, 1, "") for m in _EQUALS_ZH.finditer(folded)]
-    numbers = [_number(quantity, folded, now) for quantity in (*question.amounts, *equal)]
+    numbers = []
+    for quantity in (*question.amounts, *equal):  # without the word of what is counted
+        end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
+        written = folded[quantity.start : end].rstrip()
+        place, meanings = (quantity.start, quantity.start + len(written)), [Meaning("number", "", quantity)]
+        if re.fullmatch(r"(?:19|20)\d\d", written):  # a year is a period too: 2025 revenue
+            first = now.replace(year=int(written), month=1, day=1)
+            year = TimeRange(*calendar_unit_of(first, "year"), "year", 1, place)
+            meanings.append(Meaning("period", "", year))
+        numbers.append(Term(*place, written, tuple(meanings)))
     terms, unknown = segment(folded, [*periods, *lexicon.find(folded), *find_rankings(folded), *numbers])
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
@@ -97,21 +106,6 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
     dating = period_verbs(meant)  # what was shipped in March was shipped then, whatever its status (shipped) is now
     meant = [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in meant]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
-
-
-def _number(quantity: Quantity, folded: str, now: datetime) -> Term:
-    """Return an amount as a term without the word of what is counted; a year is a period too: 2025 revenue.
-
-    The meaning's value is a Quantity or a TimeRange.
-    """
-    end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
-    written = folded[quantity.start : end].rstrip()
-    place, number = (quantity.start, quantity.start + len(written)), Meaning("number", "", quantity)
-    if not re.fullmatch(r"(?:19|20)\d\d", written):
-        return Term(*place, written, (number,))
-    first = now.replace(year=int(written), month=1, day=1)
-    year = TimeRange(*calendar_unit_of(first, "year"), "year", 1, place)
-    return Term(*place, written, (number, Meaning("period", "", year)))
 
 
 def _beside_others(terms: list[Term]) -> list[Term]:
