@@ -106,8 +106,16 @@ def answer_by_efsa(
         return None
     aliases = known()
     types = {mention.key: mention.type for note in reversed(evidence) for mention in note.mentions if mention.key}
+    notes: list[EvidenceNote] = []
+    for note in evidence:
+        entities: dict[str, str] = {}
+        for mention in note.mentions:
+            if mention.key:
+                entities.setdefault(mention.key, mention.surface)
+        score, text = min(max(note.final_score, 0.0), 1.0), f"{note.title}\n{note.text}"
+        notes.append(EvidenceNote(entities, score, note.hop, note.document_id, (note.note_id,), text))
     trace = trace_efsa(
-        [_as_evidence(note) for note in evidence],
+        notes,
         question.text,
         [note.bridge for note in evidence if note.bridge],
         aliases=aliases,
@@ -156,19 +164,4 @@ def _scores(trace: EfsaTrace, evidence: Sequence[Candidate]) -> AnswerScores:
             for rank, entity in enumerate(trace.ranking[:ENTITIES_KEPT], start=1)
         ),
         ranked=len(trace.ranking),
-    )
-
-
-def _as_evidence(note: Candidate) -> EvidenceNote:
-    entities: dict[str, str] = {}
-    for mention in note.mentions:
-        if mention.key:
-            entities.setdefault(mention.key, mention.surface)
-    return EvidenceNote(
-        entities=entities,
-        score=min(max(note.final_score, 0.0), 1.0),
-        hop=note.hop,
-        document=note.document_id,
-        paragraphs=(note.note_id,),
-        text=f"{note.title}\n{note.text}",
     )

@@ -184,7 +184,12 @@ def place_of(document_id: str, source: str, title: str, section: Sequence[str], 
     """
     headings = [" ".join(heading.split()) for heading in section if heading.strip()]
     title = " ".join(title.split())
-    name = _file_name(document_id, source, whole_path=whole_path)
+    # The document's own file or page; a path as source is not looked at: the file may hold many documents.
+    page = unquote(_QUERY.split(source.partition("://")[2].partition("/")[2])[0])
+    paths = (path for path in map(PurePosixPath, (document_id, page)) if _FILE.fullmatch(path.name))
+    file = next(paths, PurePosixPath())
+    folder = file.parent.name if file.stem.casefold() in _OF_ITS_FOLDER else ""
+    name = str(file) if whole_path and file.name else f"{folder}/{file.name}" if folder else file.name
     named_so = title and _words(title) in (_words(name), _words(PurePosixPath(name).stem))
     parts = [name, "" if named_so else title] if name else [title or document_id]
     shown = [part for part in (*parts, *headings) if part]
@@ -192,22 +197,6 @@ def place_of(document_id: str, source: str, title: str, section: Sequence[str], 
     before = [([],), *zip(map(_words, shown), map(_words, bare), strict=True)]
     kept = [part for part, names in zip(shown, before, strict=False) if _words(part) not in names]
     return PATH_SEPARATOR.join(kept or shown)
-
-
-def _file_name(document_id: str, source: str, *, whole_path: bool = False) -> str:
-    """Return the name of the document's own file or page, with its folder if need be; "" where there is none.
-
-    A path as source is not looked at: the file may hold many documents.
-    """
-    address = source.partition("://")[2]
-    page = unquote(_QUERY.split(address.partition("/")[2])[0])
-    found = next(
-        (path for path in map(PurePosixPath, (document_id, page)) if _FILE.fullmatch(path.name)), PurePosixPath()
-    )
-    if whole_path and found.name:
-        return str(found)
-    folder = found.parent.name if found.stem.casefold() in _OF_ITS_FOLDER else ""
-    return f"{folder}/{found.name}" if folder else found.name
 
 
 def _words(text: str) -> list[str]:

@@ -73,8 +73,10 @@ def find_candidates(
     context, noted = context_of(runtime), list[Degradation]()
     seconds = within_request(timeout_s, state, context)
     found, failures = look_up(knowledge, names, state.language, LIMITS.max_candidates, seconds)
-    with degrading(stage, context, noted, lambda error: _not_looked_up(list(failures), error)):
-        for error in failures.values():
+    for name, error in list(failures.items())[:1]:
+        more = f" and {len(failures) - 1} more" if len(failures) > 1 else ""
+        lost = f"{name!r}{more} could not be looked up ({str(error) or type(error).__name__})"
+        with degrading(stage, context, noted, f"{lost}; the answer goes without these Wikidata links"):
             raise error
     return {
         "entity_candidates": {
@@ -84,12 +86,6 @@ def find_candidates(
         "entity_sitelinks": {qid: n for raw in found.values() for qid, n in read_sitelinks(raw).items()},
         "degradations": noted,
     }
-
-
-def _not_looked_up(names: Sequence[str], error: Exception) -> str:
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    why = str(error) or type(error).__name__
-    return f"{names[0]!r}{more} could not be looked up ({why}); the answer goes without these Wikidata links"
 
 
 def judge_mentions(

@@ -191,9 +191,13 @@ class ModelJudge:
         if not readable:
             return known
         language = detect_language(context)
+        surroundings = clean_text(context) or ""
+        at = surroundings.find(clean_text(entity.label) or "")
+        if at > 0 and len(surroundings[:at].encode("utf-8")) > CONTEXT_BYTES // 2:  # its beginning lacks the mention
+            surroundings = ELLIPSIS + surroundings[max(at - CONTEXT_BYTES // 8, 0) :]
         prompt = fill_prompt(
             load_prompt("disambiguate", language),
-            context=_context_of(entity.label, context),
+            context=harmless(shorten(surroundings, CONTEXT_BYTES), "context"),  # it cannot close the delimiters
             payload=json.dumps(
                 {
                     "entity": {
@@ -217,15 +221,3 @@ class ModelJudge:
         if reply["reason"] == REASON_UNREADABLE:
             return known.model_copy(update={"reason": f"{known.reason}; {self._model.name}'s reply is unreadable"})
         return JudgeOutput.model_validate(reply)
-
-
-def _context_of(label: str, context: str) -> str:
-    """Return what the model sees of a context: its beginning, or the mention's surroundings where that lacks it.
-
-    It cannot close the prompt's delimiters.
-    """
-    text = clean_text(context) or ""
-    at = text.find(clean_text(label) or "")
-    if at > 0 and len(text[:at].encode("utf-8")) > CONTEXT_BYTES // 2:
-        text = ELLIPSIS + text[max(at - CONTEXT_BYTES // 8, 0) :]
-    return harmless(shorten(text, CONTEXT_BYTES), "context")

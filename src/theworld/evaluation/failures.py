@@ -129,33 +129,30 @@ def failed(query: Query, seen: Seen) -> bool:
 def explain_failure(query: Query, base: Seen, ask: Ask, corpus: Collection[str]) -> Failure:
     """Name the culprit of a failed question; `corpus` holds the ids of all documents."""
     asked = (query.id, query.text, query.type, list(query.answers))
-    return Failure(*asked, *_explained(query, base, ask, corpus), base.answer, base.kind, base.path)
-
-
-def _explained(query: Query, base: Seen, ask: Ask, corpus: Collection[str]) -> tuple[Culprit, str, str]:
-    """Return the culprit, the change that fixed the question, and what is to be known besides."""
+    failure = partial(Failure, *asked, answer=base.answer, kind=base.kind, path=base.path)
     absent = sorted(set(query.grades).difference(corpus))
     if absent:
-        return "not_in_corpus", "", f"{len(absent)} of {len(query.grades)} gold documents, such as {absent[0]!r}"
+        detail = f"{len(absent)} of {len(query.grades)} gold documents, such as {absent[0]!r}"
+        return failure("not_in_corpus", "", detail)
     if is_complete(query, base):
         at_fault: Culprit = "entity" if base.kind == "entity" else "answer"
         alone = ask(Change(GOLD_ALONE, given=tuple(sorted(query.grades)) or _stating(query, base)))
         if is_right(query, alone):
-            return at_fault, GOLD_ALONE, "other notes led it astray"
+            return failure(at_fault, GOLD_ALONE, "other notes led it astray")
         if gives_answer(base.passages, query.answers, short=False):
-            return at_fault, "the passages instead of the short answer", f"answered {base.answer!r}"
+            return failure(at_fault, "the passages instead of the short answer", f"answered {base.answer!r}")
         outcome = "it abstained" if base.kind == "none" else "the wrong part was read"
         stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
-        return "answer", "", f"{outcome}, also with the gold documents alone{stated}"
+        return failure("answer", "", f"{outcome}, also with the gold documents alone{stated}")
     for culprit, change in _changes(query, base):
         seen = ask(change)
         complete = change.given is None and is_complete(query, seen, change.top_k or K)
         if complete or (query.answers and is_right(query, seen)):
             ranks = [seen.documents.index(document) + 1 for document in query.grades if document in seen.documents]
             deep = f"the last gold document is at rank {max(ranks)}" if change.top_k and ranks else ""
-            return culprit, change.name, deep
+            return failure(culprit, change.name, deep)
     missing = sorted(set(query.grades).difference(base.documents[:K]))
-    return "unexplained", "", f"no change brings {', '.join(missing) or 'a gold answer'}"
+    return failure("unexplained", "", f"no change brings {', '.join(missing) or 'a gold answer'}")
 
 
 def _changes(query: Query, base: Seen) -> Iterator[tuple[Culprit, Change]]:
@@ -290,8 +287,19 @@ class Counterfactuals:
 
     def ask(self, question: str, change: Change) -> Seen:
         """Run a question under a change."""
-        if change.given is not None:
-            return self._ask_given(question, change.given)
+        if change.given is not None:  # as if the channels had found exactly these documents' notes, in this order
+            alone = self._graph.copy(update={"checkpointer": allow_state_types(InMemorySaver())})
+            config: RunnableConfig = {"configurable": {"thread_id": "given"}}
+            alone.invoke(QueryInput(question=question), config, context=self._context, output_keys=KEYS)
+            store, tenant = self._resources.store, self._context.tenant
+            known = (store.document(document, tenant=tenant) for document in change.given)
+            notes = store.notes([note.id for one in known if one is not None for note in one.parts], tenant=tenant)
+            candidates = [
+                to_candidate(note, Fused(note_id=note.id, score=1.0, channels={}), rank, 1.0, None)
+                for rank, note in enumerate(notes, start=1)
+            ]
+            alone.update_state(config, as_found(candidates), as_node=FOUND_BY)
+            return seen_of(alone.invoke(None, config, context=self._context, output_keys=KEYS))
         channels = list(change.channels) if change.channels else None
         choices = {"channels": channels, "rerank": change.rerank, "top_k": change.top_k}
         context = self._context.model_copy(update={name: value for name, value in choices.items() if value is not None})
@@ -305,21 +313,6 @@ class Counterfactuals:
                 self._deep[depth] = build_graph(make_resources(settings, old.store, old.models, old.knowledge))
             graph = self._deep[depth]
         return seen_of(graph.invoke(QueryInput(question=question), context=context, output_keys=KEYS))
-
-    def _ask_given(self, question: str, documents: Sequence[str]) -> Seen:
-        """Run a question as if the channels had found exactly these documents' notes, in this order."""
-        graph = self._graph.copy(update={"checkpointer": allow_state_types(InMemorySaver())})
-        config: RunnableConfig = {"configurable": {"thread_id": "given"}}
-        graph.invoke(QueryInput(question=question), config, context=self._context, output_keys=KEYS)
-        store, tenant = self._resources.store, self._context.tenant
-        known = (store.document(document, tenant=tenant) for document in documents)
-        notes = store.notes([note.id for one in known if one is not None for note in one.parts], tenant=tenant)
-        candidates = [
-            to_candidate(note, Fused(note_id=note.id, score=1.0, channels={}), rank, 1.0, None)
-            for rank, note in enumerate(notes, start=1)
-        ]
-        graph.update_state(config, as_found(candidates), as_node=FOUND_BY)
-        return seen_of(graph.invoke(None, config, context=self._context, output_keys=KEYS))
 
 
 def as_found(candidates: Sequence[Candidate]) -> Update:

@@ -128,22 +128,22 @@ class SpacyTagger:
         pipeline = self._pipeline.get()
         # Without a zone the vocabulary keeps every new word for good.
         zone = getattr(pipeline, "memory_zone", contextlib.nullcontext)
+        named: list[list[Span]] = []
         with _ONE_AT_A_TIME, zone():
-            named = [list(_named(document)) for document in pipeline.pipe(texts, batch_size=_BATCH)]
+            for document in pipeline.pipe(texts, batch_size=_BATCH):
+                spans = []
+                for entity in document.ents:
+                    timed = entity.label_ in {"DATE", "TIME"}
+                    kind = type_of_time(entity.text) if timed else _TYPES.get(entity.label_)
+                    if kind is None or (kind == "number" and _NOT_COUNTED.fullmatch(entity.text.strip())):
+                        continue
+                    rank = FACT if timed or kind in {"number", "quantity"} else NAME
+                    spans.append(Span(entity.start_char, entity.end_char, kind, rank))
+                named.append(spans)
         return [
             mentions_of(text, [*titles_of(text), *spans, *facts_of(text)])
             for text, spans in zip(texts, named, strict=True)
         ]
-
-
-def _named(document: Any) -> Iterator[Span]:
-    for entity in document.ents:
-        timed = entity.label_ in {"DATE", "TIME"}
-        kind = type_of_time(entity.text) if timed else _TYPES.get(entity.label_)
-        if kind is None or (kind == "number" and _NOT_COUNTED.fullmatch(entity.text.strip())):
-            continue
-        rank = FACT if timed or kind in {"number", "quantity"} else NAME
-        yield Span(entity.start_char, entity.end_char, kind, rank)
 
 
 def _load() -> Any:

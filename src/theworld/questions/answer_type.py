@@ -9,7 +9,6 @@ from importlib import resources
 
 import yaml
 
-from theworld.errors import SettingsError
 from theworld.state import MentionType
 from theworld.text import Language, detect_language
 from theworld.text.folding import simplified
@@ -45,19 +44,14 @@ ANY = AnswerType()
 
 @cache
 def _rules() -> tuple[tuple[AnswerType, dict[str, re.Pattern[str]]], ...]:
-    table = resources.files("theworld.questions").joinpath("answer_types.yaml")
-    rules = []
-    for entry in yaml.safe_load(table.read_text(encoding="utf-8")):
-        try:
-            kind = AnswerType(entry["name"], frozenset(entry["types"]))
-            patterns = {
-                language: re.compile(entry[language].replace("WHICH ", _WHICH), re.IGNORECASE)
-                for language in ("en", "zh")
-            }
-        except (KeyError, TypeError, re.error) as error:
-            raise SettingsError(f"entry {entry!r} is not usable: {error}.", where="answer_types.yaml") from error
-        rules.append((kind, patterns))
-    return tuple(rules)
+    table = resources.files("theworld.questions").joinpath("answer_types.yaml").read_text(encoding="utf-8")
+    return tuple(
+        (
+            AnswerType(one["name"], frozenset(one["types"])),
+            {code: re.compile(one[code].replace("WHICH ", _WHICH), re.IGNORECASE) for code in ("en", "zh")},
+        )
+        for one in yaml.safe_load(table)
+    )
 
 
 def expected_answer_type(question: str, language: Language | str | None = None) -> AnswerType:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 from theworld.text import entity_key, tokens
 from theworld.text.dates import MONTHS, WEEKDAYS
@@ -34,6 +33,7 @@ IDENTIFIER = re.compile(
     r"|[a-z]{2,30}[A-Z]\w{1,60}|[A-Za-z][A-Za-z0-9]{0,60}(?:-[A-Za-z0-9]{1,60}){0,4}-[0-9]{2,60})(?![\w/-])",
     re.ASCII,
 )
+_CALENDAR = frozenset(token for word in (*MONTHS, *WEEKDAYS) for token in tokens(word))  # capitalised, but no names
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.?!:\n])\s*$")
 _OPENING = frozenset(
     "what which who whom whose when where why how is are was were do does did can could has have had in on at of the "
@@ -85,15 +85,9 @@ def identifiers(text: str) -> Iterator[str]:
     yield from dict.fromkeys(match.group() for match in IDENTIFIER.finditer(text[:LONGEST_READ]))
 
 
-@cache
-def _calendar() -> frozenset[str]:
-    """Return the index tokens of months and days of the week: capitalised, but no names."""
-    return frozenset(token for word in (*MONTHS, *WEEKDAYS) for token in tokens(word))
-
-
 def name_tokens(text: str, language: str, written: Sequence[tuple[Place, str]]) -> frozenset[str]:
     """Return the index tokens of names written in a sentence, not at its beginning; in Chinese, of its Latin words."""
     within = (name for (start, _), name in written if not _SENTENCE_BEGINS.search(text[:start]))
     names = (word.group() for word in _WORD.finditer(text)) if language == "zh" else within
-    found = {token for name in names for token in tokens(name)} - function_words() - _calendar()
+    found = {token for name in names for token in tokens(name)} - function_words() - _CALENDAR
     return frozenset(token for token in found if len(token) > 1 and not token.isdigit())

@@ -14,7 +14,6 @@ from theworld.questions import Question, read_question
 from theworld.ranking.contract import Ranked, Reranking
 from theworld.ranking.fusion import graph_share, min_max
 from theworld.ranking.greedy_cover import (
-    Choice,
     CoverInput,
     CoverWeights,
     Floats,
@@ -83,27 +82,24 @@ class EvidenceSetReranker:
     ) -> Reranking:
         """Return the candidates as a set of evidence, as many as could be scored in time."""
         try:
-            return self._rerank(read_question(query), distinct(candidates), top_k, tenant, deadline)
+            question, candidates = read_question(query), distinct(candidates)
+            scores: dict[str, Scores] = {}
+            scored = 0
+            while scored < len(candidates) and not deadline.expired:
+                batch = candidates[scored : scored + MICRO_BATCH]
+                self._score(question.text, batch, scored, tenant, scores)
+                scored += len(batch)
+            total = len(candidates)
+            needed = min(top_k, total)
+            if scored < needed:
+                reason = f"{scored} of {total} candidates scored in time, {needed} needed; fused order is kept"
+                return Reranking((), "timeout", reason)
+            chosen = self._choose(question, candidates[:scored], tenant, scores, deadline)
         except Exception as error:  # the contract: failures are an outcome
             return Reranking((), "error", f"failed, the fused order is kept: {type(error).__name__}: {error}")
-
-    def _rerank(
-        self, question: Question, candidates: Sequence[Candidate], top_k: int, tenant: str, deadline: Deadline
-    ) -> Reranking:
-        scores: dict[str, Scores] = {}
-        scored = 0
-        while scored < len(candidates) and not deadline.expired:
-            batch = candidates[scored : scored + MICRO_BATCH]
-            self._score(question.text, batch, scored, tenant, scores)
-            scored += len(batch)
-        needed = min(top_k, len(candidates))
-        if scored < needed:
-            reason = f"{scored} of {len(candidates)} candidates scored in time, {needed} needed; fused order is kept"
-            return Reranking((), "timeout", reason)
-        chosen = self._choose(question, candidates[:scored], tenant, scores, deadline)
-        if scored == len(candidates):
+        if scored == total:
             return chosen
-        reason = f"out of time after {scored} of {len(candidates)} candidates; the others follow in fused order"
+        reason = f"out of time after {scored} of {total} candidates; the others follow in fused order"
         return replace(chosen, outcome="partial", reason=reason)
 
     def _score(
@@ -149,10 +145,11 @@ class EvidenceSetReranker:
             words.idf = cover.idf
         walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
         share = graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
-        linked = _linked(share)
+        # How far links, walk and named titles count at this share of the graph, in [0, 1].
+        linked = float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
         links = self._links(question, candidates, tenant) if linked else []
         columns = self._columns(question, candidates, scores)
-        given = _assemble(question, candidates, columns, links, share)
+        given = _assemble(question, candidates, columns, links, share=share, linked=linked)
         if 2 * len(_with_tokens(scores)) < len(candidates):
             given = replace(given, agreement=given.agreement * WORDS_ALONE)
         hop = SecondHop(
@@ -165,7 +162,13 @@ class EvidenceSetReranker:
         choices = greedy_cover(
             given, self._weights, len(candidates), lambda chosen, gain: linked * hop.after(chosen, gain)
         )
-        ranked = _descending(candidates, choices, hop)
+        ranked, ceiling = list[Ranked](), 1.0
+        for choice in choices:  # their merit is the score, held down to never increase along the order
+            if not math.isfinite(choice.merit):
+                raise ValueError(f"{choice.merit} is no score: token vectors or their weights are broken")
+            ceiling = min(ceiling, max(choice.merit, 0.0))
+            hops, over = hop.reached(choice.index)
+            ranked.append(Ranked(candidates[choice.index].note_id, ceiling, ceiling, choice.covered, hops, over))
         complete = Reranking(tuple(ranked), "complete", stages=tuple(hop.hops))
         late = replace(complete, outcome="partial", reason="no time for a second hop")
         return late if hop.out_of_time else complete
@@ -230,9 +233,11 @@ def _assemble(
     candidates: Sequence[Candidate],
     columns: Sequence[tuple[Scores, Floats]],
     links: Sequence[tuple[int, int, Link]],
+    *,
     share: float,
+    linked: float,
 ) -> CoverInput:
-    n, linked = len(candidates), _linked(share)
+    n = len(candidates)
     units = np.concatenate([np.zeros(0, dtype=np.float32), *(importance for _, importance in columns)])
     similarity, prior = np.zeros((n, len(units)), dtype=np.float32), np.zeros(n, dtype=np.float32)
     start = 0
@@ -251,11 +256,16 @@ def _assemble(
     same = (titles[:, None] == titles).astype(np.float32)
     np.fill_diagonal(same, 0.0)
     walk = np.array([c.channels["graph"].score if "graph" in c.channels else 0.0 for c in candidates], dtype=np.float32)
+    # How high words and vectors together put each note, in [0, 1]: each by its range, 0 where not found.
+    standing = np.zeros(n, dtype=np.float32)
+    for channel, weight in STANDING.items():
+        if found := {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}:
+            standing[list(found)] += weight * np.asarray(min_max(list(found.values())), dtype=np.float32)
     return CoverInput(
         similarity,
         units,
         prior,
-        agreement=(1.0 - share) * _agreement(candidates),
+        agreement=(1.0 - share) * standing,
         walk=linked * (walk / max(float(walk.max(initial=0.0)), 1e-9)),
         named=linked * np.array([names_title(question, c.title) for c in candidates], dtype=np.float32),
         title_links=titled,
@@ -269,30 +279,3 @@ def _assemble(
 def _with_tokens(scores: Mapping[str, Scores]) -> set[int]:
     """Return the candidates that have token vectors."""
     return {i for space, kind in scores.items() if space for i in kind.rows}
-
-
-def _linked(share: float) -> float:
-    """Return how far links, walk and named titles count at this share of the graph, in [0, 1]."""
-    return float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
-
-
-def _agreement(candidates: Sequence[Candidate]) -> Floats:
-    """Return how high words and vectors together put each note, in [0, 1]: each by its range, 0 where not found."""
-    standing = np.zeros(len(candidates), dtype=np.float32)
-    for channel, weight in STANDING.items():
-        if found := {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}:
-            standing[list(found)] += weight * np.asarray(min_max(list(found.values())), dtype=np.float32)
-    return standing
-
-
-def _descending(candidates: Sequence[Candidate], choices: Sequence[Choice], hop: SecondHop) -> list[Ranked]:
-    """Return the choices with their merit as score, held down to never increase along the order."""
-    ranked: list[Ranked] = []
-    ceiling = 1.0
-    for choice in choices:
-        if not math.isfinite(choice.merit):
-            raise ValueError(f"{choice.merit} is no score: token vectors or their weights are broken")
-        ceiling = min(ceiling, max(choice.merit, 0.0))
-        hops, over = hop.reached(choice.index)
-        ranked.append(Ranked(candidates[choice.index].note_id, ceiling, ceiling, choice.covered, hops, over))
-    return ranked

@@ -61,7 +61,10 @@ def combine(
     scores: dict[str, float] = {}
     hits: dict[str, dict[str, ChannelHit]] = {}
     for channel in sorted(rankings):
-        distinct = _distinct(rankings[channel])
+        best: dict[str, float] = {}
+        for note_id, score in rankings[channel]:
+            best.setdefault(note_id, score)
+        distinct = list(best.items())
         for rank, (note_id, score) in enumerate(distinct, start=1):
             hits.setdefault(note_id, {})[channel] = ChannelHit(rank=rank, score=score)
         weight, counted = weights.get(channel, 1.0), distinct[: depths.get(channel, len(distinct))]
@@ -70,13 +73,6 @@ def combine(
             scores[note_id] = scores.get(note_id, 0.0) + weight * value
     order = sorted(hits, key=lambda note_id: (-scores.get(note_id, 0.0), note_id))
     return [Fused(note_id=note_id, score=scores.get(note_id, 0.0), channels=hits[note_id]) for note_id in order]
-
-
-def _distinct(ranking: Ranking) -> list[tuple[str, float]]:
-    best: dict[str, float] = {}
-    for note_id, score in ranking:
-        best.setdefault(note_id, score)
-    return list(best.items())
 
 
 def fuse(

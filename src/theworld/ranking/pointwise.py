@@ -100,13 +100,13 @@ LONGEST_BRIDGE = {"en": 600, "zh": 250}
 
 def evidence_texts(candidates: Sequence[Candidate], graph: GraphStore, tenant: str) -> list[str]:
     """Return for each candidate its title and text, with its bridge note before it when it has one."""
-    if not any(map(_is_bridged, candidates)):
+    if not any(c.hop > 1 and c.bridge for c in candidates):
         return [passage(c) for c in candidates]
     linked: LinkedOver = {}
     for link in graph.links([c.note_id for c in candidates], tenant=tenant):
         for here, there in ((link.source, link.target), (link.target, link.source)):
             linked.setdefault((here, entity_key(link.via)), set()).add(there)
-    return [_with_bridge(c, bridge_of(c, candidates, linked)) if _is_bridged(c) else passage(c) for c in candidates]
+    return [_with_bridge(c, candidates, linked) for c in candidates]
 
 
 def passage(candidate: Candidate) -> str:
@@ -114,29 +114,24 @@ def passage(candidate: Candidate) -> str:
     return f"{candidate.title}\n{candidate.text}" if candidate.title else candidate.text
 
 
-def bridge_of(candidate: Candidate, candidates: Sequence[Candidate], linked: LinkedOver) -> Candidate | None:
-    """Return the best candidate from which this one was reached: of fewer hops, and naming the bridge.
+def _with_bridge(candidate: Candidate, candidates: Sequence[Candidate], linked: LinkedOver) -> str:
+    """Return a candidate's text after that of the best one from which it was reached, of fewer hops, if there is one.
 
     The graph's links over the bridge entity count first; where it has none, the titles of the candidates.
     """
-    key = entity_key(candidate.bridge or "")
+    if candidate.hop <= 1 or not candidate.bridge:
+        return passage(candidate)
+    key = entity_key(candidate.bridge)
     neighbours = linked.get((candidate.note_id, key), set())
     nearer = [c for c in candidates if c.hop < candidate.hop and c.note_id != candidate.note_id]
     by_link = (c for c in nearer if c.note_id in neighbours)
     by_title = (c for c in nearer if entity_key(c.title) == key)
-    return next(by_link, None) or next(by_title, None)
-
-
-def _is_bridged(candidate: Candidate) -> bool:
-    return candidate.hop > 1 and bool(candidate.bridge)
-
-
-def _with_bridge(candidate: Candidate, bridge: Candidate | None) -> str:
+    bridge = next(by_link, None) or next(by_title, None)
     if bridge is None:
         return passage(candidate)
     text, limit = bridge.text, LONGEST_BRIDGE["zh" if bridge.language == "zh" else "en"]
     if len(text) > limit:
-        name = fold(candidate.bridge or "")
+        name = fold(candidate.bridge)
         naming = " ".join(s.text for s in split_sentences(text) if name in fold(s.text))
         text = (naming or text)[:limit]
     return f"{passage(bridge.model_copy(update={'text': text}))}\n{passage(candidate)}"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import httpx
 from pydantic import AliasChoices, BaseModel, Field, FiniteFloat, SecretStr, TypeAdapter, ValidationError
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
+from tenacity import AsyncRetrying, retry_if_exception, wait_random_exponential
 
 from theworld.deadline import Deadline, DeadlineExceededError
 from theworld.errors import SettingsError
@@ -122,7 +122,10 @@ class RemoteReranker:
         batch_size: int = BATCH,
     ) -> None:
         self._protocol, self._graph = protocol, graph
-        self._key = _checked_key(api_key)
+        self._key = api_key.get_secret_value().strip() if api_key else ""
+        if not self._key.isascii() or not (self._key or "a").isprintable():
+            remedy = "Give it as one line of ASCII."
+            raise SettingsError("the key has characters that no key has.", where="rerank.api_key", remedy=remedy)
         self._batch_size = batch_size
         self._thread = LoopThread("remote-reranker")
         self._client: httpx.AsyncClient | None = None
@@ -144,7 +147,8 @@ class RemoteReranker:
         found = rerank_in_batches(
             candidates, score, self._graph, tenant=tenant, top_k=top_k, deadline=deadline, batch_size=self._batch_size
         )
-        return Reranking(found.ranked, found.outcome, self._masked(found.reason))
+        masked = found.reason.replace(self._key, "***") if len(self._key) >= _SHORTEST_KEY else found.reason
+        return Reranking(found.ranked, found.outcome, masked)
 
     def close(self) -> None:
         """Close the connections and end the thread; a later call opens them again."""
@@ -160,7 +164,7 @@ class RemoteReranker:
             stop=lambda state: (
                 state.attempt_number >= ATTEMPTS or state.upcoming_sleep * 1000 > deadline.remaining_ms()
             ),
-            wait=_wait,
+            wait=lambda state: max(_BACKOFF(state), retry_after(state.outcome.exception() if state.outcome else None)),
             retry=retry_if_exception(is_transient),
             reraise=True,
         )
@@ -181,9 +185,6 @@ class RemoteReranker:
             if not response.is_success:
                 raise RefusedError(response, bytes(reply))
             return bytes(reply)
-
-    def _masked(self, text: str) -> str:
-        return text.replace(self._key, "***") if len(self._key) >= _SHORTEST_KEY else text
 
 
 class LoopThread:
@@ -207,7 +208,14 @@ class LoopThread:
             except TimeoutError as error:
                 raise DeadlineExceededError(f"no complete answer within {deadline.budget_ms:.0f} ms") from error
 
-        return asyncio.run_coroutine_threadsafe(limited(), self._loop()).result()
+        with self._lock:
+            if self._running is None:
+                loop = asyncio.new_event_loop()
+                thread = threading.Thread(target=loop.run_forever, name=self._name, daemon=True)
+                thread.start()
+                self._running = loop, thread
+            running, _ = self._running
+        return asyncio.run_coroutine_threadsafe(limited(), running).result()
 
     def close(self, last: Callable[[], Awaitable[None]]) -> None:
         """Cancel what is under way, run `last()`, end the thread; nothing happens when it never ran."""
@@ -229,15 +237,6 @@ class LoopThread:
         thread.join()
         loop.close()
 
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._running is None:
-                loop = asyncio.new_event_loop()
-                thread = threading.Thread(target=loop.run_forever, name=self._name, daemon=True)
-                thread.start()
-                self._running = loop, thread
-            return self._running[0]
-
 
 def is_transient(error: BaseException) -> bool:
     """Return whether the same request may succeed a little later."""
@@ -245,17 +244,3 @@ def is_transient(error: BaseException) -> bool:
         status = error.response.status_code
         return status in _TRANSIENT_STATUS or status >= 500
     return isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
-
-
-def _wait(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    return max(_BACKOFF(state), retry_after(error))
-
-
-def _checked_key(api_key: SecretStr | None) -> str:
-    key = api_key.get_secret_value().strip() if api_key else ""
-    if not key.isascii() or not (key or "a").isprintable():
-        raise SettingsError(
-            "the key has characters that no key has.", where="rerank.api_key", remedy="Give it as one line of ASCII."
-        )
-    return key

@@ -86,7 +86,14 @@ class EnglishFollowUp(FollowUp):
 
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
-        self.heading = self._find_heading()
+        if labelled := [index for index, message in enumerate(self.history) if message.topic]:
+            self.heading = Antecedent(self.history[labelled[-1]].topic or "", labelled[-1])
+        else:  # the topic may be stated as such: a title and a section as first messages
+            title, section = (
+                " ".join(text_of(message).split()) for message in [*self.history, Message("user", "")][:2]
+            )
+            if is_heading(title) and is_heading(section):
+                self.heading = Antecedent(without_qualifier(title).strip(' ."“”'), 0)
         self.named = sure_names(self.query)
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
         asks = self.query.rstrip().endswith("?") and not _CLAUSE.search(self.query)
@@ -94,14 +101,6 @@ class EnglishFollowUp(FollowUp):
         filler = (_FRAGMENT if self.fragment else self.filler).match(self.query)
         filled = self.refill(filler["value"]) if filler else None
         return self.item() or filled or self._pronouns() or self._dependent(fills=filler is not None)
-
-    def _find_heading(self) -> Antecedent | None:
-        """Return the topic where it was stated as such: by a label, or a title and a section as first messages."""
-        if labelled := [index for index, message in enumerate(self.history) if message.topic]:
-            return Antecedent(self.history[labelled[-1]].topic or "", labelled[-1])
-        title, section = (" ".join(text_of(message).split()) for message in [*self.history, Message("user", "")][:2])
-        topic = without_qualifier(title).strip(' ."“”')
-        return Antecedent(topic, 0) if is_heading(title) and is_heading(section) else None
 
     @cached_property
     def names(self) -> list[Antecedent]:

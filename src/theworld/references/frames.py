@@ -107,10 +107,17 @@ def _of_a_kind(filler: str, frame: str) -> list[tuple[int, int]]:
 
 
 def with_context(query: str, *added: str) -> str | None:
-    """Return the query with texts in brackets before its closing mark; None where there is nothing to add."""
-    chinese = has_ideographs(query)
-    flat = ("；" if chinese else "; ").join(_flat(" ".join(text.split())) for text in added if text)
-    flat = flat[:LONGEST_CONTEXT].strip(CLOSING)
+    """Return the query with texts in brackets before its closing mark; None where there is nothing to add.
+
+    Of a question in its context that and what it goes back to are kept: what lies between would outweigh what is asked.
+    """
+    chinese, parts = has_ideographs(query), []
+    for text in filter(None, added):
+        own, context = in_frame(" ".join(text.split()))
+        root = root_of(context)
+        part = own.rstrip(CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
+        parts.append(" ".join(part.translate(dict.fromkeys(map(ord, "()（）"), " ")).split()))
+    flat = ("；" if chinese else "; ").join(parts)[:LONGEST_CONTEXT].strip(CLOSING)
     end = len(query.rstrip(CLOSING))
     return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
 
@@ -124,11 +131,3 @@ def in_frame(text: str) -> tuple[str, str]:
 def root_of(context: str) -> str:
     """Return the question that a context goes back to, its last: "A; Q2; Q1" -> "Q1"."""
     return context.replace("；", "; ").split("; ")[-1]
-
-
-def _flat(text: str) -> str:
-    """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
-    own, context = in_frame(text)
-    root = root_of(context)
-    flat = own.rstrip(CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
-    return " ".join(flat.translate(dict.fromkeys(map(ord, "()（）"), " ")).split())

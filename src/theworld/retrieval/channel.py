@@ -82,20 +82,15 @@ def search_channel(
     found = results.get(channel) if isinstance(results, dict) else None
     if found is not None and (problem := broken_contract(found.hits)):
         with degrading(stage, context, noted, f"the {channel} channel breaks its contract"):
-            update["channel_results"] = {channel: found.model_copy(update={"hits": sound_hits(found.hits)})}
+            kept: dict[str, tuple[str, float]] = {}  # finite scores, each note once with its best, best first
+            for hit in sorted((hit for hit in found.hits if math.isfinite(hit[1])), key=lambda hit: -hit[1]):
+                kept.setdefault(hit[0], hit)
+            update["channel_results"] = {channel: found.model_copy(update={"hits": tuple(kept.values())})}
             raise ValueError(problem)
     if noted:
         own = update.get("degradations", [])
         update["degradations"] = [*own, *noted] if isinstance(own, list) else noted
     return update
-
-
-def sound_hits(hits: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
-    """Return (note id, score) pairs with finite scores, each note once with its best, best first."""
-    kept: dict[str, tuple[str, float]] = {}
-    for hit in sorted((hit for hit in hits if math.isfinite(hit[1])), key=lambda hit: -hit[1]):
-        kept.setdefault(hit[0], hit)
-    return tuple(kept.values())
 
 
 def broken_contract(hits: Sequence[tuple[str, float]]) -> str:

@@ -145,7 +145,17 @@ def shown_description(index: OntologyIndex, one: Described, language: Language) 
     """Return what a description stands for as a state value."""
     samples, relations = index.lookup.samples, index.lookup.relations
     if one.attribute:
-        return _shown_value(index, one, language)
+        sample = samples[one.samples[0]]
+        class_id, _, name = one.attribute.partition(".")
+        attribute = next(a for a in index.lookup.classes[class_id].attributes if a.id == name)
+        value = sample.values[name]
+        told = value if isinstance(value, str) else f"{value:,}"
+        if known := next((v for v in attribute.values if v.id == value), None):
+            told = known.labels.preferred(language) or known.id
+        text = f"{told} {attribute.unit.of(language) if attribute.unit else ''}".strip()
+        relation = attribute.labels.preferred(language)
+        step = PathStep(source=sample.labels.preferred(language), relation=relation, target=text)
+        return DescribedSample(text=one.text, names=(text,), aliases=(text,), facts=(step,), asked=True)
     return DescribedSample(
         text=one.text,
         names=tuple(samples[id_].labels.preferred(language) for id_ in one.samples),
@@ -160,22 +170,6 @@ def shown_description(index: OntologyIndex, one: Described, language: Language) 
         ),
         asked=one.asked,
     )
-
-
-def _shown_value(index: OntologyIndex, one: Described, language: Language) -> DescribedSample:
-    sample = index.lookup.samples[one.samples[0]]
-    class_id, _, name = one.attribute.partition(".")
-    attribute = next(a for a in index.lookup.classes[class_id].attributes if a.id == name)
-    value = sample.values[name]
-    known = next((v for v in attribute.values if v.id == value), None)
-    told = (
-        known.labels.preferred(language) or known.id if known else f"{value:,}" if not isinstance(value, str) else value
-    )
-    unit = attribute.unit.of(language) if attribute.unit else ""
-    text = f"{told} {unit}".strip()
-    owner = sample.labels.preferred(language)
-    step = PathStep(source=owner, relation=attribute.labels.preferred(language), target=text)
-    return DescribedSample(text=one.text, names=(text,), aliases=(text,), facts=(step,), asked=True)
 
 
 def constraints(question: str, matches: QueryMatches) -> list[OntologyConstraint]:

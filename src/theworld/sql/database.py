@@ -111,7 +111,7 @@ class Database:
             return DatabaseView(available=True)
         try:
             language = read_question(question).language
-            kept = self._kept(question) is not None
+            kept = fold_in_place(question).strip() in self.confirmed
             understood = kept or bool(plan_terms(terms, unknown, mapping=self.mapping, language=language))
         except UnclearError:
             understood = False
@@ -143,7 +143,7 @@ class Database:
 
         Raises UnclearError when it is not understood for certain, DatabaseError and StatementRefusedError from running.
         """
-        if known := self._kept(question):
+        if known := self.confirmed.get(fold_in_place(question).strip()):
             table = self.run_text(known, title=question, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run)
             return (table.model_copy(update={"reading": (str(WORDS[language]["confirmed"]),)}),)
         terms, unknown = cut_question(question, self.now(now), self.lexicon(tenant))
@@ -187,9 +187,6 @@ class Database:
         start, end = (str(moment.date()) if moment else None for moment in (plan.period.start, plan.period.end))
         outside = first and ((end and end <= first) or (start and start > last))
         return (str(WORDS[language]["other_times"]).format(first, last),) if outside else ()
-
-    def _kept(self, question: str) -> str | None:
-        return self.confirmed.get(fold_in_place(question).strip())
 
     def near_names(self, unknown: Iterable[str]) -> dict[str, list[str]]:
         """Return the names of the mapping that words which mean nothing come near to, best first."""

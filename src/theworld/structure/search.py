@@ -106,8 +106,20 @@ class Search:
         if not self.text.strip():
             self.attempts.append(("direct_json", "the content is empty"))
             return self._plugins()
+        found: Candidate | None = None
+        try:  # the whole text is JSON, unless it is valid by defaults alone, or a call mistaken for the object
+            value = self.target.validator.validate_json(self.text)
+            filled = getattr(value, "model_fields_set", None)
+            if self.target.fields and filled is not None:
+                if self.target.fields.isdisjoint(filled) and self.text.strip() != "{}":
+                    raise ValueError(f"none of the fields of {self.target.name} is in this object")
+                if "name" in filled and arguments_of_call(from_json(self.text), self.target.fields) is not None:
+                    raise ValueError("this is a tool call; its arguments are the object")
+            found = Candidate(value, "direct_json")
+        except (ValueError, RecursionError) as error:
+            self._failed("direct_json", error)
         start = answer_start(self.text)
-        found = self._direct() or self._from_region(start, len(self.text))
+        found = found or self._from_region(start, len(self.text))
         if found is None and start:
             found = self._from_region(0, start)
         for name, value, known in last_resorts(self.text, self.target) if found is None else ():
@@ -144,21 +156,6 @@ class Search:
     def _failed(self, name: str, error: BaseException) -> None:
         """Note a failed attempt; its traceback would keep every frame alive."""
         self.attempts.append((name, error.with_traceback(None)))
-
-    def _direct(self) -> Candidate | None:
-        """Take the whole text as JSON, unless it is valid by defaults alone, or a call mistaken for the object."""
-        try:
-            value = self.target.validator.validate_json(self.text)
-            filled = getattr(value, "model_fields_set", None)
-            if self.target.fields and filled is not None:
-                if self.target.fields.isdisjoint(filled) and self.text.strip() != "{}":
-                    raise ValueError(f"none of the fields of {self.target.name} is in this object")
-                if "name" in filled and arguments_of_call(from_json(self.text), self.target.fields) is not None:
-                    raise ValueError("this is a tool call; its arguments are the object")
-        except (ValueError, RecursionError) as error:
-            self._failed("direct_json", error)
-            return None
-        return Candidate(value, "direct_json")
 
     def _from_region(self, start: int, end: int) -> Candidate | None:
         """Take the best of the fragments between two positions, or what lies inside them, and keep the rest."""

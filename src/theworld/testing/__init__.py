@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from theworld.errors import ModelError
-from theworld.models.protocols import ChatMessage, Completion, Embedded, FloatArray, TokenVectors, unit
+from theworld.models.protocols import ChatMessage, Completion, Embedded, TokenVectors, unit
 from theworld.state import Mention, MentionType, ModelUsage
 from theworld.text import entity_key, tokens
 
@@ -70,25 +70,22 @@ class FakeEmbedder:
     def embed_query(self, text: str) -> Embedded:
         """Embed one question."""
         time.sleep(self.delay_s)
-        return self._embed(text)
-
-    def _embed(self, text: str) -> Embedded:
-        words = tokens(text)
-        rows = np.array([self._row(word) for word in words], dtype=np.float32).reshape(-1, self.dimension)
-        ids = np.array([_hash(word) % _VOCABULARY for word in words], dtype=np.int32)
-        total = rows.sum(axis=0) if words else self._row("")
-        return Embedded(unit(total), TokenVectors(ids, np.rint(rows * 127).astype(np.int8)))
+        return self.embed_passages([text])[0]
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
-        return [self._embed(text) for text in texts]
+        found = []
+        for words in map(tokens, texts):
+            chances = [np.random.default_rng(_hash(word)) for word in words or [""]]
+            rows = np.stack([unit(one.standard_normal(self.dimension).astype(np.float32)) for one in chances])
+            ids = np.array([_hash(word) % _VOCABULARY for word in words], dtype=np.int32)
+            vectors = np.rint(rows[: len(words)] * 127).astype(np.int8)
+            found.append(Embedded(unit(rows.sum(axis=0)), TokenVectors(ids, vectors)))
+        return found
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many token vectors each text has."""
         return [len(tokens(text)) for text in texts]
-
-    def _row(self, word: str) -> FloatArray:
-        return unit(np.random.default_rng(_hash(word)).standard_normal(self.dimension).astype(np.float32))
 
 
 class FakeTagger:

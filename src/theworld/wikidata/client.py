@@ -61,25 +61,21 @@ class WikidataClient(AbstractContextManager["WikidataClient"]):
         deadline = time.monotonic() + self._transport.endpoint.timeout_s
         found: list[Mapping[str, Any]] = []
         for code in SEARCHED.get(language, SEARCHED["en"]):
-            if hits := self._hits(name, code, limit, deadline):
-                found = self._candidates(hits, language, deadline)
+            asked = {"search": name, "language": code, "uselang": code, "type": "item", "limit": str(limit)}
+            reply = self._transport.call({"action": "wbsearchentities", **asked}, deadline)
+            if not isinstance(listed := reply.get("search"), list):
+                said = 'the reply of the search has no list "search".'
+                raise WikidataUnavailableError(said, where="wbsearchentities")
+            hits: dict[str, Mapping[str, Any]] = {}  # by QID, in the order of the service
+            for hit in listed:
+                if isinstance(hit, Mapping) and isinstance(hit.get("id"), str) and QID.fullmatch(hit["id"]):
+                    hits.setdefault(hit["id"], hit)
+            if hits:
+                found = self._candidates(dict(list(hits.items())[:limit]), language, deadline)
                 break
         if self._cache is not None:
             self._cache.put(key, found)
         return found
-
-    def _hits(self, name: str, code: str, limit: int, deadline: float) -> dict[str, Mapping[str, Any]]:
-        """Return QID -> search hit, in the order of the service."""
-        asked = {"search": name, "language": code, "uselang": code, "type": "item", "limit": str(limit)}
-        reply = self._transport.call({"action": "wbsearchentities", **asked}, deadline)
-        hits = reply.get("search")
-        if not isinstance(hits, list):
-            raise WikidataUnavailableError('the reply of the search has no list "search".', where="wbsearchentities")
-        found: dict[str, Mapping[str, Any]] = {}
-        for hit in hits:
-            if isinstance(hit, Mapping) and isinstance(hit.get("id"), str) and QID.fullmatch(hit["id"]):
-                found.setdefault(hit["id"], hit)
-        return dict(list(found.items())[:limit])
 
     def _candidates(
         self, hits: Mapping[str, Mapping[str, Any]], language: str, deadline: float

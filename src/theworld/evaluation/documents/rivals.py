@@ -94,7 +94,20 @@ def measure_rivals(questions: QuestionSet, store: KnowledgeStore, models: Models
     for name in [name for name in RIVALS if name != FLOOR]:
         try:
             embedder = common_embedder(store, models, _TENANT)
-            reports[name] = DocumentsReport(questions, _ask_package(name, questions, texts, embedder, watch))
+            RETRIEVERS[name].require()
+            passages = cut(texts, default_splitter(name))
+            vectors = _vectors(passages, embedder, watch, RIVALS[name])
+            notes = [(str(place), passage.text) for place, passage in enumerate(passages)]
+            asked = [question.question for question in questions.questions]
+            # The files are cut and embedded here; the package indexes them and answers all in a process of its own.
+            with tempfile.TemporaryDirectory(prefix="theworld-rivals-") as made:
+                folder, step = Path(made), watch(f"Asking {RIVALS[name]}", 1)
+                write_work(folder, notes, list(vectors), embedder.name, asked)
+                found = run_worker(["-m", "theworld.evaluation.documents.retrievers"], folder, name, RIVALS[name])
+                step()
+            rows = zip(questions.questions, found["rankings"], found["elapsed_ms"], strict=True)
+            answers = [_answer(question.id, [passages[int(i)] for i in ranking], ms) for question, ranking, ms in rows]
+            reports[name] = DocumentsReport(questions, answers)
         except TheWorldError as error:
             left_out[name] = str(error)
     return Rivals(reports, left_out)
@@ -110,24 +123,6 @@ def ask_floor(questions: QuestionSet, passages: Sequence[Passage], watch: Watch)
         answers.append(_answer(question.id, ranking, (time.perf_counter() - begun) * 1000))
         step()
     return answers
-
-
-def _ask_package(
-    name: str, questions: QuestionSet, texts: Sequence[tuple[str, str]], embedder: Embedder, watch: Watch
-) -> list[DocumentAnswer]:
-    """Cut and embed the files here; the package indexes them and answers all in a process of its own."""
-    RETRIEVERS[name].require()
-    passages = cut(texts, default_splitter(name))
-    vectors = _vectors(passages, embedder, watch, RIVALS[name])
-    notes = [(str(place), passage.text) for place, passage in enumerate(passages)]
-    asked = [question.question for question in questions.questions]
-    with tempfile.TemporaryDirectory(prefix="theworld-rivals-") as made:
-        folder, step = Path(made), watch(f"Asking {RIVALS[name]}", 1)
-        write_work(folder, notes, list(vectors), embedder.name, asked)
-        found = run_worker(["-m", "theworld.evaluation.documents.retrievers"], folder, name, RIVALS[name])
-        step()
-    rows = zip(questions.questions, found["rankings"], found["elapsed_ms"], strict=True)
-    return [_answer(question.id, [passages[int(i)] for i in ranking], ms) for question, ranking, ms in rows]
 
 
 def common_embedder(store: KnowledgeStore, models: Models, tenant: str) -> Embedder:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import fmean, median
@@ -143,8 +143,9 @@ def explain_failure(question: DocumentQuestion, answer: DocumentAnswer) -> Docum
     if not question.answerable:
         cause: Cause | None = None if declined(answer) else "answered although unanswerable"
     else:
-        note_rank = _least(len(answer.notes), lambda k: holds_fact(question, *answer.notes[:k]))
-        file_rank = _least(len(answer.files), lambda k: all(files_found(question, answer.files[:k])))
+        notes, files = range(1, len(answer.notes) + 1), range(1, len(answer.files) + 1)
+        note_rank = next((k for k in notes if holds_fact(question, *answer.notes[:k])), None)
+        file_rank = next((k for k in files if all(files_found(question, answer.files[:k]))), None)
         if declined(answer):
             cause = "silent"
         elif holds_fact(question, answer.text):
@@ -157,11 +158,6 @@ def explain_failure(question: DocumentQuestion, answer: DocumentAnswer) -> Docum
         return None
     shown = (answer.kind, answer.confidence, answer.text)
     return DocumentFailure(question.id, question.question, cause, note_rank, file_rank, *shown)
-
-
-def _least(length: int, holds: Callable[[int], bool]) -> int | None:
-    """Return the least number from 1 to `length` of which something holds."""
-    return next((k for k in range(1, length + 1) if holds(k)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,14 @@ def to_svg(ontology: Ontology, language: Language = "en", around: Sequence[str] 
             where=ontology.id,
             remedy="Draw what is around one of them (--around).",
         )
-    boxes = {one.id: _box(one, lookup, language) for one in classes}
+    boxes: dict[str, _Box] = {}
+    for one in classes:
+        attributes = [attribute.labels.preferred(language) for attribute in one.attributes]
+        more = [f"… +{len(attributes) - ATTRIBUTES_SHOWN}"] if len(attributes) > ATTRIBUTES_SHOWN else []
+        able = [f"⚙ {lookup.capabilities[id_].labels.preferred(language)}" for id_ in one.capabilities]
+        lines = (one.labels.preferred(language), *attributes[:ATTRIBUTES_SHOWN], *more, *able)
+        size = max(map(_width, lines)) + 2 * PADDING, LINE * len(lines) + 2 * PADDING
+        boxes[one.id] = _Box(lines, "#eef4fb" if one.table else "#f6f2e8", *size)
     centres = _spread(boxes, _stress_layout(list(boxes), [ends for ends, _ in links]))
     loops = max((_width(label) for (a, b), labels in links if a == b for label in labels), default=0)
     width = max((x + boxes[id_].width / 2 for id_, (x, _) in centres.items()), default=0) + 40 + loops
@@ -98,15 +105,6 @@ def _shown(
 
 def _width(text: str) -> float:
     return sum(12.0 if cjk_share(c) else 6.8 for c in text)
-
-
-def _box(one: OntologyClass, lookup: Lookup, language: Language) -> _Box:
-    attributes = [attribute.labels.preferred(language) for attribute in one.attributes]
-    more = [f"… +{len(attributes) - ATTRIBUTES_SHOWN}"] if len(attributes) > ATTRIBUTES_SHOWN else []
-    able = [f"⚙ {lookup.capabilities[id_].labels.preferred(language)}" for id_ in one.capabilities]
-    lines = (one.labels.preferred(language), *attributes[:ATTRIBUTES_SHOWN], *more, *able)
-    width = max(_width(line) for line in lines) + 2 * PADDING
-    return _Box(lines, "#eef4fb" if one.table else "#f6f2e8", width, LINE * len(lines) + 2 * PADDING)
 
 
 def _stress_layout(ids: Sequence[str], links: Sequence[tuple[str, str]]) -> dict[str, Point]:

@@ -117,7 +117,18 @@ class _Composition:
             raise OntologyError("unfolds by its aliases into far more than it is.", where=self._where)
         self.lines[location] = node.start_mark.line + 1
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, location)
+            found: dict[str, Any] = {}
+            for key_node, value_node in node.value:
+                if not isinstance(key_node, yaml.ScalarNode):
+                    what = f"line {key_node.start_mark.line + 1}: a key must be a name."
+                    raise OntologyError(what, where=self._where)
+                key = str(key_node.value)  # a bare `on`, `no` or number is meant as it is written
+                if key in found:
+                    what = f"the key {key!r} stands twice in one mapping"
+                    self.doubled.append(Problem((*location, key), key, what, key_node.start_mark.line + 1))
+                found[key] = self._value(value_node, (*location, key))
+                self.lines[(*location, key)] = key_node.start_mark.line + 1
+            return found
         if isinstance(node, yaml.SequenceNode):
             return [self._value(child, (*location, i)) for i, child in enumerate(node.value)]
         # A code (`010`), a clock time (`12:30`) and a date are meant as they are written.
@@ -127,20 +138,6 @@ class _Composition:
             return float(node.value)  # 1e+16, a number of JSON but not of YAML 1.1
         as_written = kind == "timestamp" or (kind in {"int", "float"} and not number)
         return node.value if as_written else self._loader.construct_object(node)
-
-    def _mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise OntologyError(f"line {key_node.start_mark.line + 1}: a key must be a name.", where=self._where)
-            # A bare `on`, `no` or number is meant as it is written.
-            key = str(key_node.value)
-            if key in found:
-                what = f"the key {key!r} stands twice in one mapping"
-                self.doubled.append(Problem((*location, key), key, what, key_node.start_mark.line + 1))
-            found[key] = self._value(value_node, (*location, key))
-            self.lines[(*location, key)] = key_node.start_mark.line + 1
-        return found
 
 
 def _line(location: Location, lines: Mapping[Location, int]) -> int:

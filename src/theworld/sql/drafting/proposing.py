@@ -44,7 +44,16 @@ class _Draft:
             if len(table.key) == 2 and rest and not table.foreign and table.columns[table.key[0]].kind == "text":
                 place = table.name, (table.key[0], table.key[1], rest[0])
                 self._kinds |= {str(kind): place for kind in table.columns[table.key[0]].values}
-        self._called = {name: _table_labels(table) for name, table in facts.items()}
+        self._called: dict[str, tuple[str, ...]] = {}
+        """What the rows of a table are called: by its comment, by that of its key (药品编码), by its name."""
+        for name, table in facts.items():
+            own, about = singular(words_of(table.name)), comment_label(table.comment)
+            key = table.columns[table.key[0]] if len(table.key) == 1 else None
+            said = "" if key is None or key.name in table.foreign else without_ending(comment_label(key.comment))
+            if about or (said and has_ideographs(said)):
+                self._called[name] = labels_for(about, said, *(() if own.isascii() and _is_short(own) else (own,)))
+            else:
+                self._called[name] = labels_for(own)
 
     def tables(self) -> dict[str, TableDraft]:
         """Return every table that has a key and is no dictionary."""
@@ -172,17 +181,6 @@ def _is_short(words: str) -> bool:
 def _stored(column: ColumnFacts, text: str) -> str | int:
     """Return a value as the column holds it: a number where it holds numbers."""
     return int(text) if column.kind in {"integer", "number", "boolean"} else text
-
-
-def _table_labels(table: TableFacts) -> tuple[str, ...]:
-    """Return what the rows of a table are called: by its comment, by that of its key (药品编码), by its name."""
-    own = singular(words_of(table.name))
-    key = table.columns[table.key[0]] if len(table.key) == 1 else None
-    said = without_ending(comment_label(key.comment)) if key is not None and key.name not in table.foreign else ""
-    about = comment_label(table.comment)
-    if about or (said and has_ideographs(said)):
-        return labels_for(about, said, *(() if own.isascii() and _is_short(own) else (own,)))
-    return labels_for(own)
 
 
 def _names_table(column: ColumnFacts, other: TableFacts, called: tuple[str, ...]) -> str:

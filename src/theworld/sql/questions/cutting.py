@@ -88,30 +88,24 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
         for found in question.times(now)
     ]
     equal = [Quantity(*m.span(), read_numeral(m[0]) or 0, 1, "") for m in _EQUALS_ZH.finditer(folded)]
-    numbers = [_number(quantity, folded, now) for quantity in (*question.amounts, *equal)]
+    numbers = []
+    for quantity in (*question.amounts, *equal):  # without the word of what is counted
+        end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
+        written = folded[quantity.start : end].rstrip()
+        place, meanings = (quantity.start, quantity.start + len(written)), [Meaning("number", "", quantity)]
+        if re.fullmatch(r"(?:19|20)\d\d", written):  # a year is a period too: 2025 revenue
+            first = now.replace(year=int(written), month=1, day=1)
+            year = TimeRange(*calendar_unit_of(first, "year"), "year", 1, place)
+            meanings.append(Meaning("period", "", year))
+        numbers.append(Term(*place, written, tuple(meanings)))
     terms, unknown = segment(folded, [*periods, *lexicon.find(folded), *find_rankings(folded), *numbers])
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
     terms = [term._replace(written=question.text[term.start : term.end]) for term in terms]
-    meant = _beside_others([_as_written(_without_first_name(term)) for term in terms])
+    meant = _beside_others([_as_written(term) for term in terms])
     dating = period_verbs(meant)  # what was shipped in March was shipped then, whatever its status (shipped) is now
     meant = [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in meant]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
-
-
-def _number(quantity: Quantity, folded: str, now: datetime) -> Term:
-    """Return an amount as a term without the word of what is counted; a year is a period too: 2025 revenue.
-
-    The meaning's value is a Quantity or a TimeRange.
-    """
-    end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
-    written = folded[quantity.start : end].rstrip()
-    place, number = (quantity.start, quantity.start + len(written)), Meaning("number", "", quantity)
-    if not re.fullmatch(r"(?:19|20)\d\d", written):
-        return Term(*place, written, (number,))
-    first = now.replace(year=int(written), month=1, day=1)
-    year = TimeRange(*calendar_unit_of(first, "year"), "year", 1, place)
-    return Term(*place, written, (number, Meaning("period", "", year)))
 
 
 def _beside_others(terms: list[Term]) -> list[Term]:
@@ -138,20 +132,16 @@ def _beside_others(terms: list[Term]) -> list[Term]:
     return made
 
 
-def _without_first_name(term: Term) -> Term:
-    """Return a term with a first name as the person's name, which yields to all else that the word is: France."""
-    names = tuple(m._replace(kind="entity") for m in term.of("first_name"))
-    if term.of("value", "entity", "class", "attribute"):
-        names = ()
-    return term._replace(meanings=(*(m for m in term.meanings if m.kind != "first_name"), *names))
-
-
 def _as_written(term: Term) -> Term:
     """Return a term that is a plain word and a name too ("gone", a song) as what it is written as.
 
     A value of a column is what is meant ("received", a status) unless it is a letter or two ("a", the grade A), which
     has to be in capitals, or one Chinese character (是); a name of a row has to be written with a capital letter.
+    A first name is the person's name, and yields to all else that the word is: France.
     """
+    first_names = () if term.of("value", "entity", "class", "attribute") else term.of("first_name")
+    others = (m for m in term.meanings if m.kind != "first_name")
+    term = term._replace(meanings=(*others, *(m._replace(kind="entity") for m in first_names)))
     plain = term.of("empty", "traded", "unreadable", "not", "or", "each", "which", "joined")
     names, written = term.of("value", "entity", "several"), term.written
     capital = bool(term.start) and written[0].isupper()
@@ -159,9 +149,8 @@ def _as_written(term: Term) -> Term:
         return term._replace(meanings=tuple(m for m in term.meanings if m.kind != "entity"))  # money, no song "Money"
     if not plain or not names:
         return term
-    capitals, short = written.isupper(), 1 if has_ideographs(written) else 2
-    said = names if capitals else term.of("value") if len(written) > short else ()
-    said = said or (names if capital else ())
+    short = 1 if has_ideographs(written) else 2
+    said = capital or written.isupper() or (len(written) > short and term.of("value"))
     return term._replace(meanings=tuple(m for m in term.meanings if m not in plain) if said else plain)
 
 
@@ -170,8 +159,11 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
 
     What an adjective says is taken apart: cheapest is lowest, and of the price.
     """
+    named = classes_named(terms)
+    negated = [said for before, said in pairwise(terms) if before.of("not") and not said.owners("value") & named]
+    by_date = [said for said in negated if said.of("value") and said.of("dated")]  # not returned: no status of loans
     made: list[Term] = []
-    for term in _by_date(terms):
+    for term in (t._replace(meanings=t.of("dated", "traded")) if t in by_date else t for t in terms):
         names = term.of("adjective")
         if names:
             made.append(term._replace(end=term.start, meanings=term.of("attribute")))
@@ -201,17 +193,12 @@ def _stands_for(terms: Sequence[Term], at: int) -> str | None:
     return next(iter(classes)) if asked or alone else None
 
 
-def _by_date(terms: Sequence[Term]) -> list[Term]:
-    """Return the terms with what is not returned, of books, taken by the date and not as a status of loans."""
-    named = classes_named(terms)
-    negated = [said for before, said in pairwise(terms) if before.of("not") and not said.owners("value") & named]
-    both = [said for said in negated if said.of("value") and said.of("dated")]
-    return [t._replace(meanings=t.of("dated", "traded")) if t in both else t for t in terms]
-
-
 def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     """Return the terms with "who" as "which" and the class of people that what is named belongs to."""
-    named, people, event = classes_named(terms), mapping.people, _event_of(terms, mapping)
+    named, people = classes_named(terms), mapping.people
+    owners = named.union(*(term.owners("entity") for term in terms)) - people
+    happened = owners and terms_of(terms, "traded", "dated")
+    event = mapping.event_of(owners, dated=classes_dated(terms)) if happened else None
     own = {mapping.lookup.relations[m.name].source for t in terms for m in t.of("relation", "role")} & people
     # who the top five customers are, 老师是谁
     beside = classes_named(t for a, b in pairwise(terms) if a.of("top", "who") or b.of("who") for t in (a, b))
@@ -222,13 +209,6 @@ def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     made = [term._replace(meanings=(Meaning("which", "who"),)) if term in asked else term for term in terms]
     unsaid = [term._replace(start=term.end, meanings=(Meaning("class", *found),)) for term in asked]
     return sorted([*made, *unsaid]) if own or not found <= named else made
-
-
-def _event_of(terms: Sequence[Term], mapping: DatabaseMapping) -> str | None:
-    """Return the class of what happened to the things named, where a verb says that something did."""
-    owners = classes_named(terms).union(*(term.owners("entity") for term in terms)) - mapping.people
-    happened = owners and terms_of(terms, "traded", "dated")
-    return mapping.event_of(owners, dated=classes_dated(terms)) if happened else None
 
 
 def _nearest_people(terms: Sequence[Term], event: str | None, mapping: DatabaseMapping) -> set[str]:

@@ -64,16 +64,15 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
 def _words_of(
     one: _Measured, words: Sequence[Term], measured: Sequence[_Measured], terms: Sequence[Term]
 ) -> list[Term]:
-    """Return the words that stand nearest to a measure, of several."""
-    return [word for word in words if _nearest(word, measured, terms) is one]
-
-
-def _nearest(word: Term, measured: Sequence[_Measured], terms: Sequence[Term]) -> _Measured | None:
-    """Return the measure that a word stands nearest to, "and" between them counting most."""
+    """Return the words that stand nearest to a measure, of several; "and" between them counts most."""
     joints = [term.start for term in terms_of(terms, "joined")]
-    gaps = {one: (first.end, second.start) for one in measured for first, second in [sorted((one.term, word))]}
-    apart = {one: (sum(start <= joint < end for joint in joints), end - start) for one, (start, end) in gaps.items()}
-    return min(apart, key=apart.__getitem__, default=None)
+    found = []
+    for word in words:
+        gaps = {m: (first.end, second.start) for m in measured for first, second in [sorted((m.term, word))]}
+        apart = {m: (sum(start <= joint < end for joint in joints), end - start) for m, (start, end) in gaps.items()}
+        if min(apart, key=apart.__getitem__) is one:
+            found.append(word)
+    return found
 
 
 def name_of(term: Term) -> str:
