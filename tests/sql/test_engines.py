@@ -6,6 +6,7 @@ from contextlib import closing
 from decimal import Decimal
 
 import pytest
+import yaml
 
 from theworld.errors import DatabaseError, SettingsError, StatementRefusedError
 from theworld.ontology import parse_ontology
@@ -44,6 +45,19 @@ def test_the_mapping_is_checked_against_the_live_schema(tmp_path):
     (tmp_path / "shop.sqlite").unlink()
     with pytest.raises(DatabaseError, match="table sales has no column day; table sales has no column price"):
         open_small(tmp_path, ["CREATE TABLE sales (id TEXT)"])
+
+
+def test_a_measure_may_be_the_days_since_an_earlier_date(credit_files, now, tmp_path):
+    content = yaml.safe_load(credit_files["ontology"].read_text("utf-8"))
+    (line,) = (one for one in content["classes"] if one["id"] == "credit_line")
+    days = {"type": "number", "column": "expires_on", "since": "granted_on", "aggregation": "average"}
+    line["attributes"].append({"id": "term", "labels": {"en": ["term"]}, **days})
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(content, allow_unicode=True), "utf-8")
+    url = f"sqlite:///{credit_files['database']}"
+    with closing(Database.open(Settings(database={"url": url, "ontology": tmp_path / "own.yaml"}).database)) as opened:
+        (table,) = opened.ask("average term of the credit lines", language="en", tenant="default", now=now)
+        wanted = "SELECT AVG(JULIANDAY(expires_on) - JULIANDAY(granted_on)) FROM credit_line"
+        assert table.rows[0][0] == pytest.approx(opened.run_text(wanted, title="t", tenant="default").rows[0][0])
 
 
 def test_a_missing_file_is_said(tmp_path):
