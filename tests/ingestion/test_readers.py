@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import json
+import zipfile
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +190,59 @@ def test_title_and_table_of_docx(tmp_path: Path) -> None:
     assert (document.title, table.kind, table.section) == ("Travel policy", "table", ("Per diem",))
     assert table.lead is not None
     assert document.text[slice(*table.lead)].splitlines()[0] == "| Country | Rate |"
+
+
+def test_footnotes_of_docx_are_plain_numbers(tmp_path: Path) -> None:
+    word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    text = "<w:p><w:r><w:t>{}</w:t></w:r>{}</w:p>"
+    types = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    links = '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{}</Relationships>'
+    link = f'<Relationship Id="r1" Type="{types}/{{}}" Target="{{}}"/>'
+    mark = '<w:r><w:footnoteReference w:id="1"/></w:r>'
+    note = f'<w:footnote w:id="1">{text.format("Before tax.", "")}</w:footnote>'
+    parts = {
+        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+        "_rels/.rels": links.format(link.format("officeDocument", "word/document.xml")),
+        "word/document.xml": f"<w:document {word}><w:body>{text.format('Pay is 100', mark)}</w:body></w:document>",
+        "word/_rels/document.xml.rels": links.format(link.format("footnotes", "footnotes.xml")),
+        "word/footnotes.xml": f"<w:footnotes {word}>{note}</w:footnotes>",
+    }
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    body = read_one(tmp_path / "a.docx").text
+    assert "Pay is 100[1]" in body
+    assert "Before tax." in body
+    assert not {"#", "↑"} & {*body}
+
+
+@pytest.mark.parametrize("kind", ["plain", "html"])
+def test_email(tmp_path: Path, kind: str) -> None:
+    message = EmailMessage()
+    message["Subject"], message["From"] = "Laptops: 谁可以领?", "Ann Berg <ann@example.com>"
+    message["To"], message["Date"] = "all@example.com", "Tue, 12 Mar 2019 09:31:00 +0530"
+    words = "Hello,\n\nlaptops have 16 GB = enough. 请在周五前报名，" + "很长的一行" * 30
+    message.set_content(words if kind == "plain" else f"<script>x</script><p>{words}</p>", subtype=kind, cte="base64")
+    message.add_attachment("who;what\nAnn;Dell\n".encode("utf-16"), maintype="text", subtype="csv", filename="../a.csv")
+    message.add_attachment(b"\x89PNG\x00\x00", maintype="image", subtype="png", filename="photo.png")
+    (tmp_path / "a.eml").write_bytes(message.as_bytes())
+    document = read_one(tmp_path / "a.eml")
+    assert document.title == "Laptops: 谁可以领?"
+    assert document.metadata["from"] == "Ann Berg <ann@example.com>"
+    assert document.text.startswith("From: Ann Berg <ann@example.com>\nTo: all@example.com\nDate: Tue, 12 Mar 2019 ")
+    assert "laptops have 16 GB = enough. 请在周五前报名，很长的一行" in document.text
+    assert "<" not in document.text.split("Date")[1]
+    assert "## a.csv\n\nwho;what\nAnn;Dell\n\n## photo.png" in document.text
+    assert not (tmp_path.parent / "a.csv").exists()
+
+
+def test_email_that_cannot_be_decoded_or_is_empty_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes(b"Subject: x\nContent-Type: text/plain; charset=none-such\n\nwords\n")
+    with pytest.raises(IngestionError, match="cannot be decoded"):
+        read_one(tmp_path / "a.eml")
+    (tmp_path / "a.eml").write_bytes(b"Subject: x\n\n")
+    with pytest.raises(IngestionError, match="no text in it"):
+        read_one(tmp_path / "a.eml")
 
 
 def test_bold_lines_of_docx_without_headings(tmp_path: Path) -> None:

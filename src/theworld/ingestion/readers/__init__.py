@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import converted, folder, html, markdown, notebook, source_code, tables
+from theworld.ingestion.readers import converted, folder, html, mail, markdown, notebook, source_code, tables
 from theworld.ingestion.readers.document import Reader, SourceDocument, is_text, needs_extra, read_plain
 from theworld.ingestion.report import FailedSource
 
@@ -18,6 +18,10 @@ def _read_rst(path: Path, root: Path | None = None, walked: int = 0) -> Iterator
     from theworld.ingestion.readers.rst import read
 
     return read(path, root, walked)
+
+
+def _read_mail(path: Path) -> Iterator[SourceDocument]:
+    return mail.read(path, read_source)
 
 
 _NEWER = {
@@ -40,6 +44,7 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(folder.RST, _read_rst),
     **dict.fromkeys(_NEWER, _refuse),
     ".jsonl": tables.read_lines,
+    **dict.fromkeys(mail.EXTENSIONS, _read_mail),
 }
 """Reader by file extension, lower case with the dot."""
 

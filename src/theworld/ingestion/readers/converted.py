@@ -56,6 +56,8 @@ WORD_TITLE = "p[style-name='Title'] => h1:fresh"
 _HARMFUL = "Divide it, or save it anew without what it embeds."
 _NO_HEADER = re.compile(r"^\|(?: *\|)+\n(\|[ |-]+\|)\n(\|.*)$", re.MULTILINE)
 """A table to which markitdown gave an empty header, as to most of Word: its first row is the header."""
+_NOTE_LINK = re.compile(r"\[(?:↑|(\[\d+\]))\]\(#(?:foot|end)note-[\w-]+\)")
+"""The number of a footnote of Word, which leads to it, and the arrow back."""
 _HEADING = re.compile(r"^#", re.MULTILINE)
 _BOLD_LINE = re.compile(r"(?<=\n)\n\*\*([^*\n]{1,80})\*\*(?=\n\n)")
 """What stands for a heading in Word where no style says so."""
@@ -187,7 +189,7 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
         book = _BOOK_TITLE.match(text) if kind == ".epub" else None
         if kind not in converters and not _HEADING.search(text):
             text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
-        return (book[1] if book else ""), _NO_HEADER.sub(r"\2\n\1", text)
+        return (book[1] if book else ""), _NOTE_LINK.sub(r"\1", _NO_HEADER.sub(r"\2\n\1", text))
     except MemoryError:
         raise
     except ModuleNotFoundError as error:

@@ -34,7 +34,9 @@ from theworld.ingestion.readers.tables import html_table
 EXTENSIONS = (".html", ".htm", ".xhtml")
 
 _NOT_TEXT = ["script", "style", "noscript", "template", "svg", "iframe", "object", "head", "title", "button"]
-_FURNITURE = ["nav", "footer", "aside"]
+_FURNITURE = "nav, footer, aside, [role=navigation], [role=contentinfo], [role=complementary], [role=dialog]"
+LEAST_MAIN = 0.1
+"""Share of a page's words that an element must have to be taken for its main part."""
 _LAYOUT = ["table", "pre", "h1", "h2", "h3", "h4", "h5", "h6"]
 """What no table of data has in its cells."""
 _DECLARED = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
@@ -73,18 +75,24 @@ def _text_of(tag: Tag | None) -> str:
 
 
 def _drop(soup: BeautifulSoup) -> None:
-    """Take out what is not the page's text; furniture only where it leaves some."""
+    """Take out what is not the page's text: furniture where it leaves some, and what is beside the one main part."""
     for tag in soup(_NOT_TEXT):
         tag.decompose()
     for link in soup.select("a[href^='#']"):
         if not any(map(str.isalnum, link.get_text())) and link.find("img") is None:
             link.decompose()  # the sign beside a heading that links to it
     # An aside within the text is a note of it; beside the text, it is another menu.
-    furniture = [tag for tag in soup(_FURNITURE) if tag.name != "aside" or not tag.find_parent(["main", "article"])]
-    outermost = [tag for tag in furniture if not tag.find_parent(_FURNITURE)]
+    found = soup.select(_FURNITURE)
+    furniture = {id(tag): tag for tag in found if tag.name != "aside" or not tag.find_parent(["main", "article"])}
+    outermost = [tag for tag in furniture.values() if not any(id(parent) in furniture for parent in tag.parents)]
     if sum(len(_text_of(tag)) for tag in outermost) < len(_text_of(soup)):
         for tag in outermost:
             tag.decompose()
+    main = soup.select("main, [role=main]")
+    if len(main) == 1 and len(_text_of(main[0])) >= LEAST_MAIN * len(_text_of(soup)):
+        part = main[0].extract()
+        soup.clear()
+        soup.append(part)
 
 
 def _to_text(soup: BeautifulSoup) -> str:
