@@ -76,7 +76,7 @@ class ReferenceResolver:
             raise TypeError(f"query is a {type(query).__name__}; give its text")
         if not query or not query.strip():
             return ResolvedReference(confidence=1.0, metadata={"reason": "empty query"})
-        language: LanguageCode = _CODES[self.language] or ("cn" if detect_language(query) == "zh" else "en")
+        language = _CODES[self.language] or self._detect_language(query)
         cache = stance_cache if isinstance(stance_cache, Mapping) else None
         conversation = Conversation(as_messages(history), language, self.config, ZoneInfo(self.config.timezone), cache)
         alone = _standalone(query, conversation.history, language, antecedent)
@@ -168,6 +168,10 @@ class ReferenceResolver:
         assisted, notes = ask_model(self.llm_resolver, query, conversation.history)
         chosen = assisted or result
         return replace(chosen, metadata={**result.metadata, **chosen.metadata, **notes})
+
+    def _detect_language(self, text: str) -> LanguageCode:
+        """Return `cn` when more than 30 % of the non-space characters are Chinese, else `en` (specification 3.7)."""
+        return "cn" if detect_language(text) == "zh" else "en"
 
 
 def _evidence(query: str, found: Sequence[Detected], conversation: Conversation, alone: Standalone) -> str:
