@@ -31,6 +31,8 @@ CASES = [
     ("<p>All of the text of the page, but for its last word</p><main>x</main>",
      "All of the text of the page, but for its last word\n\nx"),
     ("<div role=navigation>Home</div><div role=dialog>Cookies?</div><p>All of the text</p>", "All of the text"),
+    ("<article><div role=complementary>Mind this.</div><p>x</article><div role=complementary>menu</div>",
+     "Mind this.\n\nx"),
     ("<nav>Home</nav><p>All of the text</p><footer>Imprint</footer>", "All of the text"),
     ("<nav><h2>Only a menu</h2><ul><li>a</li></ul></nav>", "## Only a menu\n\n- a"),
     ("<h2>Part<a class=headerlink href='#part'>¶</a></h2><p>see <a href='#n1'>1</a></p>", "## Part\n\nsee 1"),

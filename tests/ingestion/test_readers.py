@@ -224,15 +224,19 @@ def test_email(tmp_path: Path, kind: str) -> None:
     words = "Hello,\n\nlaptops have 16 GB = enough. 请在周五前报名，" + "很长的一行" * 30
     message.set_content(words if kind == "plain" else f"<script>x</script><p>{words}</p>", subtype=kind, cte="base64")
     message.add_attachment("who;what\nAnn;Dell\n".encode("utf-16"), maintype="text", subtype="csv", filename="../a.csv")
+    message.add_attachment(b"no archive", maintype="application", subtype="x", filename=f"{'很' * 90}.docx")
     message.add_attachment(b"\x89PNG\x00\x00", maintype="image", subtype="png", filename="photo.png")
     (tmp_path / "a.eml").write_bytes(message.as_bytes())
-    document = read_one(tmp_path / "a.eml")
+    broken, document = read_source(tmp_path / "a.eml")
+    assert isinstance(broken, FailedSource)
+    assert broken.path.endswith("很.docx")
+    assert isinstance(document, SourceDocument)
     assert document.title == "Laptops: 谁可以领?"
     assert document.metadata["from"] == "Ann Berg <ann@example.com>"
     assert document.text.startswith("From: Ann Berg <ann@example.com>\nTo: all@example.com\nDate: Tue, 12 Mar 2019 ")
     assert "laptops have 16 GB = enough. 请在周五前报名，很长的一行" in document.text
     assert "<" not in document.text.split("Date")[1]
-    assert "## a.csv\n\nwho;what\nAnn;Dell\n\n## photo.png" in document.text
+    assert document.text.endswith(f"## a.csv\n\nwho;what\nAnn;Dell\n\nAttached: {'很' * 90}.docx, photo.png\n")
     assert not (tmp_path.parent / "a.csv").exists()
 
 

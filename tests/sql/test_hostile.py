@@ -128,3 +128,17 @@ def test_of_functions_only_those_of_times_pass(database, text, why):
         return
     with pytest.raises(StatementRefusedError, match=why):
         database.run_text(text, title="t", tenant="default")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT TO_CHAR(CAST(granted_on AS TIMESTAMP), 'YYYY-MM'), COUNT(id) FROM credit_line GROUP BY 1",
+        "SELECT AVG(CAST(EXTRACT(epoch FROM CAST(expires_on AS TIMESTAMP) - CAST(granted_on AS TIMESTAMP)) AS BIGINT)) "
+        "FROM credit_line",
+    ],
+)
+def test_what_is_written_for_postgres_is_read_back(database, text):
+    tree = parse_statement(text, "postgres")
+    checked = check_statement(tree, database.mapping.tables, dialect="postgres", tenant="default", max_rows=100)
+    assert "TIMESTAMP" in checked.sql

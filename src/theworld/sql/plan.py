@@ -26,7 +26,10 @@ class UnclearError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Rows kept: those whose class at the end of a path has a column with one of the values, or compared to one."""
+    """Rows kept: those whose class at the end of a path has a column with one of the values, or compared to one.
+
+    `later` and `earlier` compare it by days with another column of the row, which is the value.
+    """
 
     path: Path
     class_id: str

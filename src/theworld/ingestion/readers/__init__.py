@@ -20,8 +20,8 @@ def _read_rst(path: Path, root: Path | None = None, walked: int = 0) -> Iterator
     return read(path, root, walked)
 
 
-def _read_mail(path: Path) -> Iterator[SourceDocument]:
-    return mail.read(path, read_source)
+def _read_mail(path: Path) -> Iterator[SourceDocument | FailedSource]:
+    return mail.read(path, read_source, READERS.keys())
 
 
 _NEWER = {

@@ -35,6 +35,7 @@ EXTENSIONS = (".html", ".htm", ".xhtml")
 
 _NOT_TEXT = ["script", "style", "noscript", "template", "svg", "iframe", "object", "head", "title", "button"]
 _FURNITURE = "nav, footer, aside, [role=navigation], [role=contentinfo], [role=complementary], [role=dialog]"
+_NOTES = ":is(main, article) :is(aside, [role=complementary])"
 LEAST_MAIN = 0.1
 """Share of a page's words that an element must have to be taken for its main part."""
 _LAYOUT = ["table", "pre", "h1", "h2", "h3", "h4", "h5", "h6"]
@@ -82,8 +83,8 @@ def _drop(soup: BeautifulSoup) -> None:
         if not any(map(str.isalnum, link.get_text())) and link.find("img") is None:
             link.decompose()  # the sign beside a heading that links to it
     # An aside within the text is a note of it; beside the text, it is another menu.
-    found = soup.select(_FURNITURE)
-    furniture = {id(tag): tag for tag in found if tag.name != "aside" or not tag.find_parent(["main", "article"])}
+    notes = {id(tag) for tag in soup.select(_NOTES)}
+    furniture = {id(tag): tag for tag in soup.select(_FURNITURE) if id(tag) not in notes}
     outermost = [tag for tag in furniture.values() if not any(id(parent) in furniture for parent in tag.parents)]
     if sum(len(_text_of(tag)) for tag in outermost) < len(_text_of(soup)):
         for tag in outermost:

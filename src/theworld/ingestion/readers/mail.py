@@ -1,30 +1,60 @@
 """E-mail (.eml): subject as title, who wrote to whom and when, the text of the message and of what is attached to it.
 
 Offsets refer to the Markdown that is made of it. A message written in HTML alone is read like a page; what is attached
-is read as a file of its name would be, and only named where it holds no text.
+is read as a file of its kind, and only named where it holds no text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
+from importlib.util import find_spec
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers import html
-from theworld.ingestion.readers.document import Reader, SourceDocument, read_bytes, require_text
+from theworld.ingestion.readers.document import Reader, SourceDocument, needs_extra, read_bytes, require_text
 from theworld.ingestion.readers.markdown import described
+from theworld.ingestion.report import FailedSource
 
 EXTENSIONS = (".eml",)
+LONGEST_ENDING = 20
 _SHOWN = ("From", "To", "Cc", "Date")
 
 
-def read(path: Path, attached: Reader) -> Iterator[SourceDocument]:
-    """Yield the message as one document; `attached` reads the file that an attachment is written to."""
+def read(path: Path, attached: Reader, kinds: Collection[str]) -> Iterator[SourceDocument | FailedSource]:
+    """Yield the message as one document, and what is attached but cannot be read.
+
+    `attached` reads the file that an attachment is written to; of other than these `kinds` (endings) it may fail.
+    """
+    fields, words, files = _parts_of(path)
+    text = "\n".join([f"{name}: {fields[name]}" for name in _SHOWN if name in fields]) + f"\n\n{words.strip()}\n"
+    unread: list[str] = []
+    for file in files:
+        name = " ".join(PurePath((file.get_filename() or "").replace("\\", "/")).name.split())
+        content, said = file.get_payload(decode=True), ""
+        try:
+            said = _text_of(content, PurePath(name).suffix, attached) if name and isinstance(content, bytes) else ""
+        except IngestionError as error:
+            if PurePath(name).suffix.lower() in kinds:
+                yield FailedSource(f"{path}: {name}", " ".join(filter(None, (error.what, error.remedy))))
+        if said:
+            text += f"\n## {name}\n\n{said}\n"
+        elif name and file.is_attachment():  # what stands within the text is a picture of it
+            unread.append(name)
+    text += f"\nAttached: {', '.join(unread)}\n" if unread else ""
+    if not (words.strip() or files):
+        raise IngestionError("there is no text in it", where=str(path))
+    document = described(require_text(text, path), path, title=fields.pop("Subject", ""))
+    yield replace(document, metadata={name.lower(): value for name, value in fields.items()})
+
+
+def _parts_of(path: Path) -> tuple[dict[str, str], str, list[EmailMessage]]:
+    """Return the fields of a message, its text as Markdown, and what is attached; raises IngestionError."""
     message = BytesParser(EmailMessage, policy=policy.default).parsebytes(read_bytes(path))
     try:
         fields = {name: " ".join(str(message[name]).split()) for name in ("Subject", *_SHOWN) if message[name]}
@@ -37,28 +67,16 @@ def read(path: Path, attached: Reader) -> Iterator[SourceDocument]:
             where=str(path),
             remedy="Open it in a mail program and save it anew.",
         ) from error
-    if body is not None and body.get_content_subtype() == "html":
-        words = html.markdown_of(words)
-    text = "\n".join([f"{name}: {fields[name]}" for name in _SHOWN if name in fields]) + f"\n\n{words.strip()}\n"
-    for file in files:
-        name = PurePath((file.get_filename() or "").replace("\\", "/")).name
-        text += f"\n## {name}\n\n{_text_of(file, name, attached)}\n" if name else ""
-    if not (words.strip() or files):
-        raise IngestionError("there is no text in it", where=str(path))
-    document = described(require_text(text, path), path, title=fields.pop("Subject", ""))
-    yield replace(document, metadata={name.lower(): value for name, value in fields.items()})
+    if body is None or body.get_content_subtype() != "html":
+        return fields, words, files
+    if find_spec("markdownify") is None:
+        raise needs_extra(path)
+    return fields, html.markdown_of(words), files
 
 
-def _text_of(file: EmailMessage, name: str, attached: Reader) -> str:
-    """Return the text of an attachment, nothing where it has none or cannot be read."""
-    content = file.get_payload(decode=True)
-    if not isinstance(content, bytes):
-        return ""  # a message within the message
+def _text_of(content: bytes, ending: str, attached: Reader) -> str:
+    """Return the text of an attachment whose name ends so; raises IngestionError where it has none."""
     with TemporaryDirectory(prefix="theworld-mail-") as folder:
-        written = Path(folder) / name
+        written = Path(folder) / f"attached{ending[:LONGEST_ENDING]}"  # its own name may be longer than a system's may
         written.write_bytes(content)
-        try:
-            found = [one.text for one in attached(written) if isinstance(one, SourceDocument)]
-        except IngestionError:
-            return ""
-    return "\n\n".join(found).strip()
+        return "\n\n".join(one.text for one in attached(written) if isinstance(one, SourceDocument)).strip()

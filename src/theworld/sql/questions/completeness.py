@@ -66,7 +66,6 @@ class _Rule(NamedTuple):
     why: str = "has no part in what was understood"
 
 
-_MEANT_OTHERWISE: tuple[TermKind, ...] = ("class", "attribute", "value", "entity", "relation", "dated", "unit_of_time")
 _RULES = (
     _Rule(("relation", "inverse"), ("class", "attribute", "value"), _Used.relation),
     _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
@@ -77,7 +76,7 @@ _RULES = (
     _Rule(("who", "role"), ("class", "attribute"), _Used.relation, restricts=True),
     _Rule(
         ("elapsed", "moment"),
-        _MEANT_OTHERWISE,
+        ("class", "attribute", "value", "entity", "relation", "dated"),
         lambda *_: False,
         True,
         why="is not said between two dates of one thing",

@@ -147,9 +147,7 @@ class _Reading:
         terms, found, ranked = self._terms, self.found, ranking.what if ranking else None
         if self._elapsed is not None:
             if {name_of(term) for term in terms_of(free, "aggregate")} - {"average"}:
-                raise UnclearError(
-                    "of the time between two dates only the average, the longest and the shortest are read"
-                )
+                raise UnclearError("of the time between two dates only average, maximum and minimum are read")
             return [self._elapsed], ranked
         heads = find_heads(free, found, found.needs(terms), ranking)
         told = terms_of(free, "attribute")
