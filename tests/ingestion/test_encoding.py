@@ -30,9 +30,37 @@ def test_byte_order(mark: bytes, encoding: str) -> None:
     assert decode(mark + CHINESE.encode(encoding), Path("x.txt")) == CHINESE
 
 
+@pytest.mark.parametrize("text", [TRADITIONAL, "姓名,電話\n陳,123\n", "價格 80 元"])
+def test_big5(text: str) -> None:
+    assert decode(text.encode("big5"), Path("x.txt")) == text
+
+
+@pytest.mark.parametrize("text", ["价格表 A", "见 A"])
+def test_a_chinese_word_among_ascii(text: str) -> None:
+    assert decode(text.encode("gbk"), Path("x.txt")) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Déjà vu à l'école, où était l'élève ? Très tôt.",
+        "name;city\nMüller;Köln\nJosé;Málaga\n",
+        "What’s new – a £5 fee “today…”",
+        "±5 °C, Ø 3 mm, 50 µm, §3, ½; 20 °C « Été »",
+    ],
+)
+def test_windows(text: str) -> None:
+    assert decode(text.encode("cp1252"), Path("x.txt")) == text
+
+
 @pytest.mark.parametrize(
     "data",
-    ["Déjà vu à l'école, où était l'élève ? Très tôt.".encode("cp1252"), "Привет, как дела?".encode("koi8-r")],
+    [
+        "Привет, как дела?".encode("koi8-r"),
+        "Łódź, opłata wynosi".encode("cp1250"),
+        "日本語のテキストです".encode("shift-jis"),
+        "A damaged “text” – ".encode() + b"\xe9.",
+    ],
 )
 def test_other_encodings_are_refused_with_a_remedy(data: bytes) -> None:
     with pytest.raises(IngestionError, match=r"x\.txt: its encoding is not UTF-8.*iconv"):

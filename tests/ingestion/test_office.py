@@ -10,6 +10,8 @@ from typing import Any
 
 import nbformat
 import pytest
+from odfdo import Cell, Header, List, Paragraph, Table
+from odfdo import Document as OpenDocument
 from openpyxl import Workbook
 from pptx import Presentation
 from pptx.util import Inches
@@ -68,6 +70,68 @@ def test_workbook(tmp_path: Path) -> None:
     assert kinds(document)[:3] == [("heading", ("Sheet",)), ("paragraph", ("Sheet",)), ("table", ("Sheet",))]
 
 
+def test_workbook_with_spanning_cells_and_number_formats(tmp_path: Path) -> None:
+    book = Workbook()
+    sheet = book.active
+    sheet.title = "Fees"
+    for row in [["Fees of 2024"], ["Item", "Fee", None, "Tax"], [None, "Adults", "Children"],
+                ["Pool", 12, 7.5, 0.07], [None, 3, 1000000, 0.125], ["Sauna", -20, date(2024, 2, 1), 3]]:  # fmt: skip
+        sheet.append(row)
+    for merged in ("A1:D1", "A2:A3", "B2:C2", "D2:D3", "A4:A5"):
+        sheet.merge_cells(merged)
+    for cell, shown_as in {"B4": '"$"#,##0.00', "C4": "[$€-407] #,##0", "B5": '0.0\\ "kg"', "C5": "#,##0;[Red]-#,##0",
+                           "D4": "0%", "D5": "0.0%", "B6": '_("¥"* #,##0_)', "D6": "# ?/?"}.items():  # fmt: skip
+        sheet[cell].number_format = shown_as
+    book.save(str(tmp_path / "a.xlsx"))
+    assert read_one(tmp_path / "a.xlsx").text == (
+        "## Fees\n\nFees of 2024\n\n"
+        "| Item | Fee Adults | Fee Children | Tax |\n| --- | --- | --- | --- |\n"
+        "| Pool | $12 | € 7.5 | 7% |\n| Pool | 3 kg | 1000000 | 12.5% |\n| Sauna | ¥-20 | 2024-02-01 | 3 |\n\n"
+    )
+
+
+def test_older_workbook() -> None:
+    document = read_one(Path(__file__).parent / "prices.xls")
+    assert document.title == "prices"
+    assert document.text == (
+        "## 价目\n\nPrice list\n\n| Item | Fee Adults | Fee Children |\n| --- | --- | --- |\n"
+        "| Pool | 12 | 7.5 |\n| Sauna | 2024-03-01 | |\n\n"
+    )
+
+
+def test_open_document_text(tmp_path: Path) -> None:
+    document = OpenDocument("text")
+    document.body.clear()
+    document.body.append(Header(1, "Leave"))
+    document.body.append(Paragraph("Up to well-known limits."))
+    document.body.append(List(["one", "两个"]))
+    document.save(tmp_path / "a.odt")
+    found = read_one(tmp_path / "a.odt")
+    assert found.title == "Leave"
+    assert [kind for kind, _ in kinds(found)] == ["paragraph", "list"]
+    assert "well-known" in found.text
+
+
+def test_open_document_workbook(tmp_path: Path) -> None:
+    book = OpenDocument("spreadsheet")
+    book.body.clear()
+    sheet = Table("费用")
+    sheet.set_values([["Fees of 2024"], ["Item", "Fee", None], [None, "Adults", "Children"], ["Pool", None, None]])
+    for area in ((0, 0, 2, 0), (0, 1, 0, 2), (1, 1, 2, 1)):
+        sheet.set_span(area)
+    sheet.set_cell((1, 3), Cell(0.125, text="12,5 %"))
+    sheet.set_cell((2, 3), Cell(date(2024, 2, 1), text="1.2.24"))
+    book.body.append(sheet)
+    book.body.append(Table("empty", width=3, height=9))
+    book.save(tmp_path / "the-fees.ods")
+    document = read_one(tmp_path / "the-fees.ods")
+    assert document.title == "the fees"
+    assert document.text == (
+        "## 费用\n\nFees of 2024\n\n| Item | Fee Adults | Fee Children |\n| --- | --- | --- |\n"
+        "| Pool | 12,5 % | 2024-02-01 |\n\n"
+    )
+
+
 def test_book(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.epub", "w") as book:
         book.writestr(
@@ -85,14 +149,14 @@ def test_book(tmp_path: Path) -> None:
     assert kinds(document) == [("paragraph", ()), ("heading", ("Chapter",)), ("list", ("Chapter",))]
 
 
-@pytest.mark.parametrize("name", ["a.pptx", "a.xlsx", "a.epub"])
+@pytest.mark.parametrize("name", ["a.pptx", "a.xlsx", "a.epub", "a.odt", "a.ods", "a.xls", "a.xlsb"])
 def test_broken(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"PK\x03\x04 not really")
     with pytest.raises(IngestionError, match="damaged, encrypted or no"):
         read_one(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub"])
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub", "a.odt", "a.ods"])
 def test_exploding_archive(tmp_path: Path, name: str) -> None:
     with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", bytes(converted.SUSPECT_UNPACKED + 1))

@@ -17,12 +17,41 @@ BODY = "A request is answered within two days, and a refusal names its reason in
 
 
 def made(write: Callable[[FPDF], None]) -> str:
-    """Return what is read of a file that `write` makes in 11 point Helvetica."""
+    """Return the text that is read of a file that `write` makes in 11 point Helvetica."""
+    return read_pdf(written(write))[1]
+
+
+def written(write: Callable[[FPDF], None]) -> bytes:
     pdf = FPDF()
     pdf.add_page()
     pdf.set_font("helvetica", size=11)
     write(pdf)
-    return read_pdf(bytes(pdf.output()))
+    return bytes(pdf.output())
+
+
+@pytest.mark.parametrize(
+    ("named", "lines", "title"),
+    [
+        ("Travel & Leave", [(11, "Issue 3"), (22, "Handbook"), (15, "Travel and"), (15, "leave")], "Handbook"),
+        ("handbook: leave", [(11, "Issue 3"), (22, "Handbook"), (15, "Leave"), (11, BODY)], "handbook: leave"),
+        ("untitled", [(22, "Handbook"), (15, "Leave"), (11, BODY)], "Handbook"),
+        ("", [(11, BODY), (22, "A figure"), (11, BODY)], ""),
+        ("", [(15, "Front cover"), (22, "Handbook"), (11, BODY)], ""),
+        ("", [(11, BODY)], ""),
+    ],
+)
+def test_title(named: str, lines: list[tuple[float, str]], title: str) -> None:
+    def write(pdf: FPDF) -> None:
+        pdf.set_title(named)
+        for size, text in lines:
+            pdf.set_font("helvetica", size=size)
+            pdf.multi_cell(0, size / 2, text, new_x="LMARGIN", new_y="NEXT")
+            pdf.ln(size / 3)
+        pdf.add_page()
+        heading(pdf, "LARGE", 40)
+        pdf.multi_cell(0, 5, BODY)
+
+    assert read_pdf(written(write))[0] == title
 
 
 def heading(pdf: FPDF, text: str, size: float = 11, style: str = "") -> None:

@@ -140,7 +140,7 @@ def test_bad_sources_are_named_and_the_rest_goes_on(world: Ingestor) -> None:
     world.write("blank.md", " \n ")
     world.write("todo.md", "# To be written\n")
     (world.folder / "binary.txt").write_bytes(b"\x00\x01\x02" * 100)
-    (world.folder / "latin.txt").write_bytes("Déjà vu à l'école, très tôt".encode("cp1252"))
+    (world.folder / "russian.txt").write_bytes("Привет, как дела?".encode("koi8-r"))
     (world.folder / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
     world.write("corpus/corpus.jsonl", '{"_id": "1", "text": "x"}\n{"_id": "1", "text": "again"}\nnonsense\n')
     world.write("picture.png", "x")
@@ -152,7 +152,7 @@ def test_bad_sources_are_named_and_the_rest_goes_on(world: Ingestor) -> None:
     assert reasons["blank.md"] == "there is no text in it"
     assert reasons["todo.md"] == "there is no text in it but headings"
     assert "binary" in reasons["binary.txt"]
-    assert "iconv" in reasons["latin.txt"]
+    assert "iconv" in reasons["russian.txt"]
     assert "damaged" in reasons["broken.pdf"]
     assert "already taken" in reasons["corpus.jsonl"]
     assert "not valid JSON" in reasons["corpus.jsonl:3"]

@@ -25,8 +25,8 @@ def _read_mail(path: Path) -> Iterator[SourceDocument | FailedSource]:
 
 
 _NEWER = {
-    **dict.fromkeys((".doc", ".odt", ".rtf", ".wps"), ".docx"),
-    **dict.fromkeys((".xls", ".xlsb", ".ods", ".et"), ".xlsx"),
+    **dict.fromkeys((".doc", ".rtf", ".wps"), ".docx"),
+    ".et": ".xlsx",
     **dict.fromkeys((".ppt", ".pptm", ".odp", ".dps"), ".pptx"),
 }
 """Formats of documents that no reader knows, and what their programs also write."""

@@ -1,6 +1,6 @@
-"""Word, PowerPoint and EPUB files through markitdown, Excel through openpyxl, PDF through pdfplumber (`pdf`).
+"""Word, PowerPoint and EPUB through markitdown, OpenDocument through odfdo, Excel, PDF through pdfplumber (`pdf`).
 
-All but PDF are zip archives, in which a few bytes can stand for gigabytes: what one would unpack to is looked at first.
+Most are zip archives, in which a few bytes can stand for gigabytes: what one would unpack to is looked at first.
 What is small and yet keeps a parser busy without end, or fills the memory, is stopped by the process it runs in. It is
 started with the first file and ended when none has come for a while. Each file has so much processor time and memory
 (where the system can limit them, which Windows cannot); beyond that the process ends, the file is reported by name, and
@@ -14,11 +14,11 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from io import BytesIO
-from itertools import zip_longest
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,9 @@ from theworld.ingestion.readers.document import (
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.readers.pdf import read_pdf
-from theworld.ingestion.readers.tables import markdown_table
+from theworld.ingestion.readers.tables import MOST_SPANNED, Cell, captioned_table
 
-EXTENSIONS = (".pdf", ".docx", ".docm", ".pptx", ".xlsx", ".xlsm", ".epub")
+EXTENSIONS = (".pdf", ".docx", ".docm", ".odt", ".pptx", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".epub")
 LARGEST_UNPACKED = 500_000_000
 """Bytes; parsers hold several times as much in memory. Books and slides with their pictures are well below."""
 SUSPECT_UNPACKED = 50_000_000
@@ -61,13 +61,19 @@ _NOTE_LINK = re.compile(r"\[(?:↑|(\[\d+\]))\]\(#(?:foot|end)note-[\w-]+\)")
 _HEADING = re.compile(r"^#", re.MULTILINE)
 _BOLD_LINE = re.compile(r"(?<=\n)\n\*\*([^*\n]{1,80})\*\*(?=\n\n)")
 """What stands for a heading in Word where no style says so."""
+_Sheets = Iterator[tuple[str, list[list[Cell]]]]
+"""Names and rows of a workbook's sheets."""
+_Range = tuple[tuple[int, int], tuple[int, int]]
+"""First row and column, last row and column of merged cells, from 0."""
+_FORMAT = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|\[[^\]]*\]|[_*].|([#0?.,]+)|(.)')
+"""Of a number's format: text, currencies, single characters, (colours, space), digits, signs."""
 _BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document; the title is that of the book or workbook, else the first heading or the name."""
     data = read_bytes(path)
-    if path.suffix.lower() != ".pdf":  # an archive, which must not fill the memory
+    if path.suffix.lower() not in {".pdf", ".xls"}:  # an archive, which must not fill the memory
         try:
             with zipfile.ZipFile(BytesIO(data)) as archive:
                 size = sum(entry.file_size for entry in archive.infolist())
@@ -172,9 +178,14 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
     kind = path.suffix.lower()
     try:
         if kind == ".pdf":
-            return "", read_pdf(data)
-        if kind in {".xlsx", ".xlsm"}:
+            title, text = read_pdf(data)
+            return title or title_from_name(path), text
+        if kind in WORKBOOKS:
             return _workbook(data, path)
+        if kind == ".odt":
+            from odfdo import Document
+
+            return "", str(Document(BytesIO(data)).to_markdown())
         # It takes over a second to import, which other kinds need not wait for.
         from markitdown import MissingDependencyException, StreamInfo
         from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
@@ -208,25 +219,113 @@ def _damaged(path: Path, error: Exception) -> IngestionError:
 
 def _workbook(data: bytes, path: Path) -> tuple[str, str]:
     """Return title and sheets of a workbook, a heading and a table each, with the values that formulas had."""
-    from openpyxl import load_workbook
+    title, sheets = WORKBOOKS[path.suffix.lower()](data)
+    tables = ((name, captioned_table(rows, least=1)) for name, rows in sheets)
+    return title or title_from_name(path), "".join(f"## {name}\n\n{table}\n\n" for name, table in tables if table)
 
-    def words(value: object) -> str:
-        if isinstance(value, datetime):
-            return value.isoformat(" ", "minutes").removesuffix(" 00:00")
-        return "" if value is None else str(value).strip()
+
+def _excel(data: bytes) -> tuple[str, _Sheets]:
+    """Return title and sheets of Excel 2007 and later; numbers with the signs and units of their format."""
+    from openpyxl import load_workbook
+    from python_calamine import CalamineWorkbook
 
     book = load_workbook(BytesIO(data), read_only=True, data_only=True)
-    text = ""
+    merged = CalamineWorkbook.from_object(BytesIO(data))
     for sheet in book.worksheets:
         sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
-        every = ([words(value) for value in row] for row in sheet.iter_rows(values_only=True))
-        columns = [column for column in zip_longest(*filter(any, every), fillvalue="") if any(column)]
-        if not columns:
-            continue
-        rows = list(zip(*columns, strict=True))
-        # Lines of one cell above the table are its title and notes.
-        first = next((i for i, row in enumerate(rows) if len(columns) == 1 or sum(map(bool, row)) > 1), len(rows))
-        table = markdown_table([[(cell, 1, 1) for cell in row] for row in rows[first:]])
-        parts = [f"## {sheet.title}", *(" ".join(row).strip() for row in rows[:first]), table]
-        text += "\n\n".join(filter(None, parts)) + "\n\n"
-    return book.properties.title or title_from_name(path), text
+    return book.properties.title or "", (
+        (
+            sheet.title,
+            _spanning(
+                [[_words(cell.value, cell.number_format or "") for cell in row] for row in sheet.iter_rows()],
+                merged.get_sheet_by_name(sheet.title).merged_cell_ranges,
+            ),
+        )
+        for sheet in book.worksheets
+    )
+
+
+def _older_excel(data: bytes) -> tuple[str, _Sheets]:
+    """Return no title and the sheets of Excel's binary formats."""
+    from python_calamine import CalamineWorkbook
+
+    book = CalamineWorkbook.from_object(BytesIO(data))
+    sheets = map(book.get_sheet_by_name, book.sheet_names)
+    return "", (
+        (
+            sheet.name,
+            _spanning(
+                [[_words(value) for value in row] for row in sheet.to_python(skip_empty_area=False)],
+                sheet.merged_cell_ranges,
+            ),
+        )
+        for sheet in sheets
+    )
+
+
+def _open_document(data: bytes) -> tuple[str, _Sheets]:
+    """Return title and sheets of OpenDocument, numbers as they are shown."""
+    from odfdo import Document
+
+    def words(cell: Any) -> str:
+        shown = " ".join(paragraph.text_recursive for paragraph in cell.get_elements("text:p")).strip()
+        return _words(cell.value) if cell.type == "date" or not shown else shown
+
+    def spanned(cell: Any, what: str) -> int:
+        return int(cell.get_attribute(f"table:number-{what}-spanned") or 1)
+
+    book = Document(BytesIO(data))
+    for sheet in book.body.tables:
+        sheet.rstrip(aggressive=True)  # it may have a million empty rows
+    return book.meta.title or "", (
+        (
+            sheet.name or "",
+            [
+                [
+                    (words(cell), spanned(cell, "columns"), spanned(cell, "rows"))
+                    for cell in row.traverse()
+                    if cell.tag != "table:covered-table-cell"
+                ]
+                for row in sheet.traverse()
+            ],
+        )
+        for sheet in book.body.tables
+    )
+
+
+WORKBOOKS = {
+    **dict.fromkeys((".xlsx", ".xlsm"), _excel),
+    **dict.fromkeys((".xlsb", ".xls"), _older_excel),
+    ".ods": _open_document,
+}
+
+
+def _spanning(
+    rows: list[list[str]], merged: Iterable[tuple[tuple[int, int], tuple[int, int]]] | None
+) -> list[list[Cell]]:
+    """Return rows of cells, those of merged ones but the first left out."""
+    spans, covered = dict[tuple[int, int], tuple[int, int]](), set[tuple[int, int]]()
+    for (top, left), (bottom, right) in merged or ():
+        if bottom - top < MOST_SPANNED and right - left < MOST_SPANNED:
+            spans[top, left] = (right - left + 1, bottom - top + 1)
+            covered |= set(product(range(top, bottom + 1), range(left, right + 1))) - {(top, left)}
+    return [
+        [(words, *spans.get((y, x), (1, 1))) for x, words in enumerate(row) if (y, x) not in covered]
+        for y, row in enumerate(rows)
+    ]
+
+
+def _words(value: object, shown_as: str = "") -> str:
+    """Return a cell's value: dates as in ISO 8601, a number with what its format puts before and after it."""
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes").removesuffix(" 00:00")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "" if value is None else str(value).strip()
+    around, after = ["", ""], False
+    for quoted, currency, escaped, digits, sign in _FORMAT.findall(shown_as.partition(";")[0]):
+        if sign.isalpha() or sign in {"/", "@"}:  # of a date, a fraction, a text, or none ("General")
+            return f"{value:.15g}"
+        after = after or digits != ""
+        around[after] += quoted or currency or escaped or sign
+    number = f"{value * 100:.12g}" if "%" in around[1] else f"{value:.15g}"
+    return f"{around[0]}{number}{around[1]}".strip()

@@ -1,6 +1,7 @@
 """What a reader makes of a source, and the steps that readers share: bytes to text, Markdown, titles, metadata.
 
-Text is UTF-8, UTF-16 and UTF-32 with a byte-order mark, GB 18030 for Chinese; anything else is refused.
+Text is UTF-8, UTF-16 and UTF-32 with a byte-order mark, GB 18030 or Big5 for Chinese, Windows-1252 (with it Latin-1)
+for English and its neighbours; anything else is refused.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import codecs
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -26,7 +28,7 @@ LONGEST_LINE = 1_000_000
 BINARY_SHARE = 0.01
 """A text with more control characters than this share is binary."""
 COMMON_SHARE = 0.5
-"""Least share of everyday Chinese characters among the non-ASCII ones for bytes to be taken as GB 18030."""
+"""Least share of everyday Chinese characters among the non-ASCII ones for bytes to be taken as GB 18030 or Big5."""
 SAMPLE = 200_000
 HEAD = 8_192
 """Bytes that tell text from anything else: compressed, compiled and media files begin with control characters."""
@@ -38,6 +40,11 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_CHINESE = (("gb18030", "gb2312", b"\xb0\xa1", b"\xd7\xf9"), ("cp950", "big5", b"\xa4\x40", b"\xc6\x7e"))
+"""Encodings, and between which two codes the first level stands, the 3,755 and 5,401 characters that are most used."""
+_NOT_WESTERN = re.compile(r"[¡-ª¬-º¼-ÿŠŒŽšœžŸƒ]{3}|[A-Za-z][¡-ª¬-¶¸-º¼-¿×÷][A-Za-z]|[¢-ª¬-¶¸-º¼-¾×÷][À-ÿ]")
+"""What no Western text has and others have when read as Windows-1252: signs within words, and letters or signs (but
+quotes) that are not ASCII, three in a row."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff\x00]")
@@ -124,27 +131,40 @@ def decode(data: bytes, path: Path) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        try:
-            text = data.decode("gb18030")
-        except UnicodeDecodeError:
-            text = ""
-        # Chance decodings are full of rare characters: neither punctuation nor in level 1 of GB 2312 (the 3,755 most
-        # used).
-        foreign = _NON_ASCII.findall(text[:SAMPLE])
-        common = sum(
-            one in _CHINESE_PUNCTUATION or b"\xb0\xa1" <= one.encode("gb2312", "ignore") <= b"\xd7\xf9"
-            for one in foreign
-        )
-        if text and common >= COMMON_SHARE * len(foreign):
-            return text
         if b"\x00" in data[:SAMPLE]:
             raise IngestionError("it has the name of a text file but binary content", where=str(path)) from error
+        if (text := _other_encoding(data)) is not None:
+            return text
         line = data.count(b"\n", 0, error.start) + 1
         raise IngestionError(
-            f"its encoding is not UTF-8, UTF-16 or GB 18030 (byte 0x{data[error.start]:02x} in line {line})",
+            f"its encoding is not UTF-8, UTF-16, GB 18030, Big5 or Windows-1252 "
+            f"(byte 0x{data[error.start]:02x} in line {line})",
             where=str(path),
             remedy="Fix that byte, or convert the file: iconv -f ENCODING -t UTF-8.",
         ) from error
+
+
+def _other_encoding(data: bytes) -> str | None:
+    """Return the text of bytes that are not Unicode, None where it is not told what they are.
+
+    Bytes that are Chinese by chance are full of rare characters. As Western text they are taken where it has the look
+    of one, and holds nothing that is UTF-8: that would be a damaged file.
+    """
+    found = list[tuple[float, str]]()
+    for encoding, standard, first, last in _CHINESE:
+        with suppress(UnicodeDecodeError):
+            text = data.decode(encoding)
+            foreign = _NON_ASCII.findall(text[:SAMPLE])
+            everyday = sum(
+                one in _CHINESE_PUNCTUATION or first <= one.encode(standard, "ignore") <= last for one in foreign
+            )
+            found.append((everyday / len(foreign), text))
+    share, text = max(found, key=lambda one: one[0], default=(0.0, ""))
+    with suppress(UnicodeDecodeError):
+        western = data.decode("cp1252")
+        if data.decode("utf-8", "ignore").isascii() and not _NOT_WESTERN.search(western):
+            return western
+    return text if share >= COMMON_SHARE else None
 
 
 def needs_extra(path: Path) -> IngestionError:

@@ -108,8 +108,8 @@ class _Line:
         return _DIGITS.sub("#", self.text) if not MARGIN < self.at < 1 - MARGIN else ""
 
 
-def read_pdf(data: bytes) -> str:
-    """Return a PDF file's text as Markdown; raises whatever pdfminer does on damaged and encrypted files."""
+def read_pdf(data: bytes) -> tuple[str, str]:
+    """Return title ("" for none) and text as Markdown; raises whatever pdfminer does on damaged and encrypted files."""
     import pdfplumber
     from pdfplumber.utils.exceptions import PdfminerException
 
@@ -120,7 +120,7 @@ def read_pdf(data: bytes) -> str:
             for number, page in enumerate(pdf.pages):
                 lines += _lines_of(page, number)
                 page.close()
-            pages = len(pdf.pages)
+            pages, named = len(pdf.pages), _clean(str(pdf.metadata.get("Title", "")))
             with suppress(Exception):  # PDFNoOutlines, and whatever a broken one makes the parser raise
                 outline.extend((level, _clean(title)) for level, title, *_ in pdf.doc.get_outlines())
     except PdfminerException as error:
@@ -129,12 +129,31 @@ def read_pdf(data: bytes) -> str:
     often = max(RUNNING[0], RUNNING[1] * pages)
     lines = [line for line in lines if seen[line.running] < often]
     _set_levels(lines, outline)
+    title = _title(lines, named)
     # A section's number may stand beside its heading, in a box of its own.
     numbers = {(line.page, line.at): line for line in lines if _SECTION_NUMBER.fullmatch(line.text)}
     for line in lines:
         if line.level and (beside := numbers.get((line.page, line.at))) and beside.size == line.size:
             line.text, beside.text = f"{beside.text} {line.text}", ""
-    return "\n\n".join(_blocks([line for line in lines if line.text]))
+    return title, "\n\n".join(_blocks([line for line in lines if line.text]))
+
+
+def _title(lines: Sequence[_Line], named: str) -> str:
+    """Return the name that the file has for itself, if its first page says it: programs write other things there, too.
+
+    Else the first heading of that page, or line as large, if no paragraph stands above it and no later one is larger.
+    """
+    page = [line for line in lines if line.page == 0 and not line.table]
+    if not page or (_key(named) and _key(named) in _key(_joined(page))):
+        return named if page else ""
+    body = _usual_size([line for line in lines if not line.table])
+    heads = [
+        run for run in _runs(page) if run[0].level or (run[0].size >= LARGER * body and _may_head(run, LONGEST_HEADING))
+    ]
+    if not heads or heads[0][0].size < max(run[0].size for run in heads):
+        return ""
+    above = _joined(page[: page.index(heads[0][0])])
+    return _joined(heads[0]) if len(above) <= LONGEST_HEADING else ""
 
 
 def _lines_of(page: Any, number: int) -> Iterator[_Line]:
@@ -356,12 +375,9 @@ def _set_levels(lines: Sequence[_Line], outline: Sequence[tuple[int, str]]) -> N
 
 
 def _set_levels_by_type(text: Sequence[_Line]) -> None:
-    sizes, fonts = Counter[float](), Counter[str]()
-    for line in text:
-        sizes[line.size] += len(line.text)
-        fonts += line.fonts
-    body, plain = sizes.most_common(1)[0][0], not _BOLD.search(fonts.most_common(1)[0][0])
-    runs = [list(run) for _, run in groupby(text, key=lambda line: (line.page, line.box, line.size, line.bold))]
+    fonts = sum((line.fonts for line in text), Counter[str]())
+    body, plain = _usual_size(text), not _BOLD.search(fonts.most_common(1)[0][0])
+    runs = _runs(text)
     larger = [run for run in runs if run[0].size >= LARGER * body and _may_head(run, LONGEST_HEADING)]
     bold = [
         run
@@ -373,6 +389,19 @@ def _set_levels_by_type(text: Sequence[_Line]) -> None:
     ranks = {size: rank for rank, size in enumerate(sorted({run[0].size for run in larger}, reverse=True), 1)}
     for line in (line for run in larger + bold for line in run):
         line.level = line.level or min(ranks.get(line.size, MOST_LEVELS), len(ranks) + 1, MOST_LEVELS)
+
+
+def _usual_size(text: Iterable[_Line]) -> float:
+    """Return the size of most of the text, in points."""
+    sizes = Counter[float]()
+    for line in text:
+        sizes[line.size] += len(line.text)
+    return sizes.most_common(1)[0][0]
+
+
+def _runs(text: Iterable[_Line]) -> list[list[_Line]]:
+    """Return the lines of one type that follow each other in a box."""
+    return [list(run) for _, run in groupby(text, key=lambda line: (line.page, line.box, line.size, line.bold))]
 
 
 def _may_head(run: Sequence[_Line], longest: int) -> bool:

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 
 from bs4 import Tag
@@ -69,17 +70,44 @@ def read(path: Path) -> Iterator[SourceDocument]:
 def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> str:
     """Return rows as a Markdown table, the first its header (else it has an empty one); "" for no rows.
 
-    Cells are repeated where they span, empty rows dropped.
+    Cells are repeated where they span, empty rows and columns dropped. Where cells of the header span columns, and the
+    next row stands below these alone, it is part of the header: "Fee" over "Adults" is "Fee Adults".
     """
-    filled = [row for row in _filled(rows) if any(row)]
+    filled = list(_filled(rows))
     if not filled:
         return ""
-    width = max(map(len, filled))
-    lines = []
-    for row in [*([] if header else [list[str]()]), *filled]:
-        cells = (" ".join(cell.split()).replace("|", "\\|") for cell in (*row, *[""] * (width - len(row))))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]])
+    columns = list(zip_longest(*(row for row, _ in filled), fillvalue=""))
+    wide, first = filled[0][1], 1
+    while (
+        header
+        and wide
+        and first < len(filled)
+        and all(column[first] in ("", column[first - 1]) for place, column in enumerate(columns) if place not in wide)
+    ):
+        wide, first = filled[first][1], first + 1
+    columns = [(" ".join(dict.fromkeys(filter(None, column[:first]))), *column[first:]) for column in columns]
+    table = list(zip(*(column for column in columns if any(column)), strict=True))
+    cells = [[" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in table]
+    lines = [f"| {' | '.join(row)} |" for row in [*([] if header else [[""] * len(cells[0])]), *cells]]
+    return "\n".join([lines[0], f"|{' --- |' * len(cells[0])}", *lines[1:]])
+
+
+def captioned_table(rows: list[list[Cell]], captions: Iterable[str] = (), *, least: int = 3) -> str:
+    """Return a Markdown table, above it its captions and what its first rows say, one thing across all columns.
+
+    A row of at least so many cells, all but one of them empty, counts as well.
+    """
+    above, first = list(captions), 0
+    width = max((sum(columns for _, columns, _ in row) for row in rows), default=0)
+    said = [[cell for cell in row if cell[0].strip()] for row in rows]
+    while max(map(len, said), default=0) > 1 and len(said[first]) < 2:
+        if said[first]:
+            words, columns, deep = said[first][0]
+            if deep > 1 or not (1 < width <= columns or len(rows[first]) >= least):
+                break  # a header
+            above.append(" ".join(words.split()))
+        first += 1
+    return "\n\n".join(part for part in (*above, markdown_table(rows[first:])) if part)
 
 
 def html_table(table: Tag) -> str:
@@ -98,22 +126,17 @@ def html_table(table: Tag) -> str:
         for row in table.find_all("tr")
     ]
     caption = table.find("caption")
-    above = [" ".join(caption.get_text(" ").split())] if caption else []
-    while len(rows) > 1:
-        width = max(sum(columns for _, columns, _ in row) for row in rows)
-        said = [cell for cell in rows[0] if cell[0].strip()]
-        if len(said) != 1 or said[0][2] != 1 or not (1 < width <= said[0][1] or len(rows[0]) > 2):
-            break  # a header, not one thing across all columns
-        above.append(" ".join(said[0][0].split()))
-        del rows[0]
-    return "\n\n".join(part for part in (*above, markdown_table(rows)) if part)
+    return captioned_table(rows, [" ".join(caption.get_text(" ").split())] if caption else [])
 
 
-def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[list[str]]:
-    """Yield each row's words by column, those of spanning cells repeated."""
+def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[tuple[list[str], set[int]]]:
+    """Yield each row's words by column, those of spanning cells repeated, and the columns of cells that span several.
+
+    A row without words of its own is none.
+    """
     spanning: dict[int, tuple[int, str]] = {}
     for row in rows:
-        cells: list[str] = []
+        cells, several = list[str](), set[int]()
         for words, wide, deep in [*row, ("", 0, 0)]:
             while len(cells) in spanning:
                 left, above = spanning.pop(len(cells))
@@ -123,8 +146,11 @@ def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[list[str]]:
             for _ in range(min(wide, MOST_SPANNED)):
                 if deep > 1:
                     spanning[len(cells)] = (min(deep, MOST_SPANNED) - 1, words)
+                if wide > 1:
+                    several.add(len(cells))
                 cells.append(words)
-        yield cells
+        if any(words for words, *_ in row):
+            yield cells, several
 
 
 CORPUS = "corpus.jsonl"
