@@ -83,6 +83,37 @@ def test_labels_of_other_files_show_their_headings(tmp_path: Path) -> None:
     assert document.text.startswith("See one,"), "beside a file that is given alone nothing is looked for"
 
 
+CONF = r'''
+import sys
+version = "2." + "4"
+release = f"{version}.{sys.argv}1"
+rst_prolog = "Seen on no page.\n\n.. role:: gui\n.. |saved| replace:: :gui:`kept`\n   for good\n"
+rst_epilog = ".. |app| replace:: The App"
+rst_epilog += """
+
+.. |icon| image:: /icon.png
+   :width: 1em
+.. _home: https://x.org
+.. note:: On no page either.
+"""
+'''
+
+
+@pytest.mark.parametrize(
+    ("conf", "text"),
+    [
+        (CONF, "The App 2.4 (2.4.1),  is kept for good, see [home](https://x.org).\n"),
+        ("version = \n", "app version (release), icon is saved, see home.\n"),
+    ],
+)
+def test_what_sphinx_defines_for_all_files(conf: str, text: str, tmp_path: Path) -> None:
+    given = "|app| |version| (|release|), |icon| is |saved|, see home_.\n"
+    written(tmp_path, docs__conf_py=conf, docs__part__a_rst=given, conf_py="version = '9'\n")
+    files = find_sources([tmp_path]).files
+    ((document, _),) = read_file(next(one for one in files if one.path.name == "a.rst"), NoteSettings())  # type: ignore[misc]
+    assert document.text == text
+
+
 INCLUDED = [
     ("what is included whole is no document", {"a_rst": "b.txt", "b.txt": "", "c.txt": ""}, ["a.rst", "c.txt"]),
     ("nor is what that includes", {"a.rst": "b.inc", "b.inc": "c.inc", "c.inc": ""}, ["a.rst"]),

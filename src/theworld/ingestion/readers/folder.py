@@ -1,7 +1,8 @@
-"""What the files of a folder say of each other: the headings that labels name (RST), and which files they include."""
+"""What the files of a folder say of each other: what labels and substitutions of RST stand for, which they include."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
@@ -15,6 +16,7 @@ _HEADING = re.compile(
     r"(?:\s*^\.\. .*$)*\s*(?:^([^\w\s])\1{2,}[ \t]*\n)?^[ \t]*(?P<words>\S.*)\n([^\w\s])\3{2,}[ \t]*$", re.M
 )
 """A heading below labels and other lines of markup."""
+_DEFINITION = re.compile(r"^\.\. (?:\||_|role::|include::).*(?:\n[ \t]+\S.*|\n(?=\n[ \t]))*", re.M)
 _ROLE = re.compile(r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^`<>]*>)?`")
 _INCLUDE = re.compile(r"^[ \t]*\.\. include::[ \t]*(?P<rst>\S+)[ \t]*$(?!\n[ \t]+:(?:start|end)-)", re.M)
 """The inclusion of a whole file in RST."""
@@ -37,6 +39,42 @@ def labels_below(root: Path, _walked: int) -> Mapping[str, str]:
             if heading := _HEADING.match(text, label.end()):
                 found[" ".join(label["name"].lower().split())] = _ROLE.sub(r"\1", heading["words"]).replace("``", "`")
     return found
+
+
+@lru_cache(64)
+def sphinx_definitions(folder: Path, root: Path, _walked: int) -> str:
+    """Return what the nearest `conf.py` of Sphinx, from a folder up to a root, defines for all files; "" without one.
+
+    That is the version, and the substitutions, links and roles of `rst_prolog` and `rst_epilog`. It is read, never run.
+    """
+    above = [one for one in (folder, *folder.parents) if one.is_relative_to(root)]
+    try:
+        tree = ast.parse(next(filter(None, (_text_of(one / "conf.py") for one in above)), ""))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    said: dict[str, str] = {}
+    for line in tree.body:
+        if isinstance(line, ast.Assign | ast.AugAssign):
+            for name in line.targets if isinstance(line, ast.Assign) else [line.target]:
+                before = said.get(ast.unparse(name), "") if isinstance(line, ast.AugAssign) else ""
+                said[ast.unparse(name)] = before + _literal(line.value, said)
+    text = f"{said.get('rst_prolog', '')}\n\n{said.get('rst_epilog', '')}"
+    versions = (f".. |{name}| replace:: {said[name]}" for name in ("version", "release") if said.get(name))
+    return "\n\n".join([*versions, *(found[0] for found in _DEFINITION.finditer(text))])
+
+
+def _literal(node: ast.AST, said: Mapping[str, str]) -> str:
+    """Return the text that an expression of Python is, as far as it is written there or in what was said before."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name):
+            return said.get(name, "")
+        case ast.FormattedValue(value=value):
+            return _literal(value, said)
+        case ast.JoinedStr() | ast.BinOp(op=ast.Add()):
+            return "".join(_literal(part, said) for part in ast.iter_child_nodes(node))
+    return ""
 
 
 def included(paths: Collection[Path], root: Path) -> set[Path]:

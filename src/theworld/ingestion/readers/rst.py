@@ -28,7 +28,7 @@ from theworld.ingestion.readers.document import (
     read_text,
     require_text,
 )
-from theworld.ingestion.readers.folder import labels_below
+from theworld.ingestion.readers.folder import labels_below, sphinx_definitions
 from theworld.ingestion.readers.html import markdown_of
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.rst_directives import CROSS_REFERENCE, sphinx_known
@@ -61,10 +61,11 @@ def read(path: Path, root: Path | None = None, walked: int = 0) -> Iterator[Sour
     """Yield the file's one document; what it includes, and its labels if that was `walked`, lie below `root`."""
     text = require_text(read_text(path), path)
     settings = {**_SETTINGS, "root_prefix": str(root or path.parent)}
+    defined = sphinx_definitions(path.parent, root, walked) if root and walked else ""
     try:
         with sphinx_known(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = publish_doctree(text, source_path=str(path), settings_overrides=settings)
+            tree = publish_doctree(f"{text}\n\n{defined}", source_path=str(path), settings_overrides=settings)
     except Exception:  # docutils fails on some texts with whatever it comes upon: then it is read as it is written
         yield from read_plain(path)
         return
@@ -84,6 +85,7 @@ class MarkdownWriter:
 
     def __init__(self, tree: nodes.document, elsewhere: Callable[[], Mapping[str, str]]) -> None:
         self._tree, self._elsewhere = tree, elsewhere
+        self._icons = {name for one in tree.findall(nodes.substitution_definition) for name in one["names"]}
         self._writers: list[tuple[Any, Callable[[Any], Iterable[str]]]] = [
             ((nodes.Admonition, nodes.topic), self._admonition),
             ((nodes.title, nodes.rubric, nodes.caption), lambda node: [bold(self._line(node))]),
@@ -133,6 +135,8 @@ class MarkdownWriter:
             (name,) = node["names"]
             target = self._tree.ids.get(self._tree.nameids.get(name) or "")
             return self._line(target[0]) if isinstance(target, nodes.section) else self._elsewhere().get(name, words)
+        if isinstance(node, nodes.image) and node.get("alt") in self._icons:  # docutils calls it as its substitution
+            return ""
         show = next((show for kinds, show in _INLINE if isinstance(node, kinds)), None)
         return show(node, words) if show else words
 
