@@ -25,7 +25,7 @@ from theworld.questions import read_question
 from theworld.ranking.piece_scores import piece_scores
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
-from theworld.settings import Settings
+from theworld.settings import AnswerSettings, Settings
 from theworld.state import Answer, Candidate, Context, Degradation, Passage, QueryState, Update, context_of
 from theworld.state.answers import place_of
 from theworld.stores.protocols import DenseStore
@@ -80,9 +80,8 @@ def answer_with_passages(
         return []
 
     coverage = QuestionCoverage(words, meant if "dense" in state.channel_results else None, len(question.parts) or 1)
-    chinese = bool(state.candidates) and state.candidates[0].language == "zh"
-    limit = settings.answers.passage_characters_zh if chinese else settings.answers.passage_characters_en
     ranked = supports_first(state.candidates, short)
+    limit = longest_answer(ranked[0], settings.answers) if ranked else 0
     places = int(limit * PLACES_SHARE)
     passages = compose_passages(ranked, coverage, limit - places - (len(short.text) if short else 0), read, between)
     if not passages:
@@ -104,6 +103,20 @@ def answer_with_passages(
     told = meanings(state, language) if short is None else []
     text = "\n\n".join([*told, answer_text(answer, language)])
     return {"result": answer.model_copy(update={"text": text}), "degradations": noted}
+
+
+def longest_answer(best: Note, answers: AnswerSettings) -> int:
+    """Return how many characters the passages may take: as `best`, the first of them, is English or Chinese.
+
+    A Chinese one that stands whole in what both languages allow by its share of ASCII, which is half as wide (code),
+    may take that, and a third of the limit for places and what follows it.
+    """
+    if best.language != "zh":
+        return answers.passage_characters_en
+    usual, ascii_share = answers.passage_characters_zh, sum(map(str.isascii, best.text)) / max(1, len(best.text))
+    most = int(1 / ((1 - ascii_share) / usual + ascii_share / max(usual, answers.passage_characters_en)))
+    whole = len(best.lead) + len(best.text) + usual // 3
+    return max(usual, whole) if whole <= most else usual
 
 
 def share_a_name(notes: Sequence[Candidate]) -> frozenset[str]:

@@ -187,6 +187,17 @@ def test_the_limit_is_that_of_the_notes_language() -> None:
         assert limit * 0.75 < len(answer.passages[0].text) <= limit
 
 
+@pytest.mark.parametrize(
+    ("chinese", "code", "whole"), [(60, 120, True), (60, 330, True), (60, 900, False), (400, 9, False)]
+)
+def test_a_chinese_note_with_code_may_be_longer_where_it_stands_whole(chinese: int, code: int, whole: bool) -> None:
+    text = "假期。" * (chinese // 3) + "\n\n```\n" + "make leave\n" * (code // 11) + "```"
+    answer = answered(candidates=[candidate(0, language="zh", text=text, start=0, end=len(text))])
+    assert answer is not None
+    assert (answer.passages[0].text == text) == whole
+    assert len(answer.text) <= (1300 if whole else 700)
+
+
 def test_the_words_around_it_are_in_the_language_asked_for() -> None:
     weak = [candidate(0, channels={}, final_score=0.0, covered=0.0)]
     answer = answered(candidates=weak, context={"language": "zh"})

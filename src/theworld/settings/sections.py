@@ -171,7 +171,9 @@ class AnswerSettings(Section):
     passage_characters_en: int = Field(
         default=1600, ge=200, le=100_000, description="Longest answer of English passages, in characters"
     )
-    passage_characters_zh: int = Field(default=700, ge=100, le=100_000, description="The same for Chinese passages")
+    passage_characters_zh: int = Field(
+        default=700, ge=100, le=100_000, description="The same for Chinese ones; more where the best is whole with code"
+    )
     evidence_tokens: int = Field(
         default=3000, ge=100, le=1_000_000, description="Tokens of notes shown to a language model (estimated)"
     )
