@@ -188,7 +188,7 @@ def test_the_limit_is_that_of_the_notes_language() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chinese", "code", "whole"), [(60, 120, True), (60, 330, True), (60, 900, False), (400, 9, False)]
+    ("chinese", "code", "whole"), [(200, 300, True), (200, 750, True), (200, 2000, False), (900, 9, False)]
 )
 def test_a_chinese_note_with_code_may_be_longer_where_it_stands_whole(chinese: int, code: int, whole: bool) -> None:
     text = "假期。" * (chinese // 3) + "\n\n```\n" + "make leave\n" * (code // 11) + "```"
