@@ -61,7 +61,7 @@ _ROUND = re.compile(
     r"(?i)\b(?:I|you|we|he|she|it|they|there|who|which|that|so|if|when|as|is|are|was|were|be|can|may|must|will|has|have|had)\b"
     r"|[的都是等，。]|(?:^|[都也只还要共般])有(?![线机效限])|[一二两三四五六七八九十\d]+[个种类项条款]"
 )  # What no noun holds: it belongs to a clause, or to what is round a list
-_COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
+_COUNTED = ("first 一 1 former 前", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)

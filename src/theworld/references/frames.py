@@ -14,7 +14,7 @@ from theworld.references.config import pattern_of
 from theworld.references.history import names_in, sure_names
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
-from theworld.text.language import has_ideographs
+from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.tokens import token_set, tokens
 
 LONGEST_FILLER = 60
@@ -26,7 +26,9 @@ PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
 _BEFORE_NOUN = rf"\b(?:{FINITE}|{PREPOSITION}|the|an?|my|your|our)\s+"
 _GAP = r"[\s,.!，。！、:：—-]*"
 _ANNOUNCED = rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_changes»"
-_TOPIC_CHANGE = rf"{_ANNOUNCED}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|$)(?:{_ANNOUNCED}|{_GAP})*"
+_TOPIC_CHANGE = (  # in Chinese a blank does for a comma
+    rf"{_ANNOUNCED}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|(?<=[{CJK_RANGES}])\s+|$)(?:{_ANNOUNCED}|{_GAP})*"
+)
 _OPENING = r"(?:[\w'’]{1,10}\s+){0,3}[\w'’]{1,10}\s*[,，.。!！:：…—-]+\s*"
 """The few words that may open a correction, whatever they are: "Hang on, I meant Lisbon.", "哎呀，我是说年假"."""
 _REJECTED = rf"«frames.rejecting»\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"

@@ -38,7 +38,11 @@ MOST_STANCES = 100  # stances kept per thread; the oldest make room
 MOST_RANKED = 20  # stances of a history that are compared with the topic named, the latest
 TOPIC_NEIGHBOURS = 2  # messages taken before and after a labelled one
 _POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
-_ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth)\b|(?<=第)[一二三四五]|最初|最早|一开始|最开始")
+_ORDINAL = re.compile(
+    r"\b(?:first|second|third|fourth|fifth)\b|(?<=第)[一二三四五]"
+    r"|\b(?:beginning|originally|initially|start(?:ed)?)\b|最初|最早|[一最刚]开始|开头|起初"
+)
+"""Which message: by number, or by words for the first."""
 MOST_SENTENCES = 3
 LONGEST_LIST = 600  # characters of a list that are quoted
 
@@ -221,7 +225,7 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     asked, answers = _messages_of("user", history), _messages_of("assistant", history)
     ordinal = _ORDINAL.search(folded)
     word = ordinal.group() if ordinal else ""
-    counted = next(iter(asked[RANKS[word] :]), None) if word else None
+    counted = next(iter(asked[RANKS.get(word, 0) :]), None) if word else None
     if asks("asked").search(folded):
         turn = counted if word else _asked_last(topic_tokens(asks("asked").sub(" ", folded)), history, asked)
         return None if turn is None else _quoted(history, turn)
