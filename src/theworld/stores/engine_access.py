@@ -8,12 +8,13 @@ import hashlib
 import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from theworld.deadline import Deadline, DeadlineExceededError, run_within
+from theworld.deadline import Deadline, begin
 from theworld.errors import EngineUnavailableError, SettingsError, StoreError, TheWorldError
 from theworld.settings import ServerSettings
 from theworld.stores.protocols import NoteChange
@@ -212,28 +213,18 @@ class TimeoutGuard:
     def __init__(self, name: str, where: Callable[[], str]) -> None:
         """Name the threads, and tell whose answer is being waited for."""
         self._name, self._where = name, where
-        self._lock = threading.Lock()
-        self._late = 0
+        self._late: set[Future[Any]] = set()
 
     def run(self, work: Callable[[], T], within: Deadline) -> T:
         """Return what the work returns; EngineUnavailableError at the deadline, or at once while a late one hangs."""
         if self._late:
             raise EngineUnavailableError("it has not answered yet; the last look still waits.", where=self._where())
-        ended = late = False
-
-        def watched() -> T:
-            nonlocal ended
-            try:
-                return work()
-            finally:
-                with self._lock:
-                    ended = True
-                    self._late -= late
-
-        try:
-            return run_within(within, watched, name=self._name)
-        except DeadlineExceededError as error:
-            with self._lock:
-                late = not ended
-                self._late += late
-            raise EngineUnavailableError(f"it did not answer in time: {error}.", where=self._where()) from error
+        remaining = within.remaining_ms()
+        if remaining > 0:
+            running = begin(work, name=self._name)
+            if wait([running], remaining / 1000).done:
+                return running.result()
+            self._late.add(running)
+            running.add_done_callback(self._late.discard)
+        what = f"it did not answer in time: not done after {remaining:.0f} ms."
+        raise EngineUnavailableError(what, where=self._where())

@@ -159,9 +159,8 @@ def walk_arrays(arrays: Mapping[str, NDArray[Any]], parameters: RankingParameter
     """
     titling, mentioning = np.diff(arrays["titles.starts"]), np.diff(arrays["mentions.starts"])
     named_by = titling + mentioning  # a hub, or what joins nothing, has no weight
-    table = np.array([parameters.rarity(notes) for notes in range(parameters.most + 1)])
-    joins = (parameters.fewest <= named_by) & (named_by <= parameters.most)
-    shared = np.where(joins, parameters.shared_weight * table[np.minimum(named_by, parameters.most)], 0.0)
+    joining = np.array([parameters.joining(notes) for notes in range(parameters.most + 2)])
+    shared = parameters.shared_weight * joining[np.minimum(named_by, parameters.most + 1)]
     offset, entities = len(arrays["titled.starts"]) - 1, len(titling)
     titled_notes, notes = (
         np.repeat(np.arange(offset), np.diff(arrays[f"{name}.starts"])) for name in ("titled", "mentioned")

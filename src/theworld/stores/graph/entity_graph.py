@@ -146,36 +146,14 @@ class _Way:
     weight: float
 
 
-class _Layer:
+class _Layer(dict[int, _Way]):
     """The best way to each note of one distance; of equally heavy ways the first."""
 
-    def __init__(self) -> None:
-        self._notes: list[int] = []
-        self._ways: list[_Way] = []
-        self._lengths: list[int] = []
-
-    def add(self, notes: Sequence[int], way: _Way) -> None:
+    def add(self, notes: Iterable[int], way: _Way) -> None:
         """Add one way, which leads to some notes."""
-        self._notes += notes
-        self._lengths.append(len(notes))
-        self._ways.append(way)
-
-    def close(self) -> _Layer:
-        """Choose the best way to each note."""
-        notes = np.array(self._notes, np.int64)
-        ways = np.repeat(np.arange(len(self._ways)), np.array(self._lengths, np.int64))
-        weights = np.array([way.weight for way in self._ways], np.float64)[ways]
-        best = np.lexsort((ways, -weights, notes))
-        self.notes, first = np.unique(notes[best], return_index=True)
-        self.weights = weights[best][first]
-        self._way_of = ways[best][first]
-        return self
-
-    def way(self, note: int) -> _Way | None:
-        """Return how a note was reached; None when it was not."""
-        place = int(np.searchsorted(self.notes, note))
-        found = place < len(self.notes) and self.notes[place] == note
-        return self._ways[self._way_of[place]] if found else None
+        for note in notes:
+            if note not in self or way.weight > self[note].weight:
+                self[note] = way
 
 
 class PathSearch:
@@ -194,7 +172,7 @@ class PathSearch:
         for hop in range(1, max_hops + 1):
             self._layers.append(self._reached(wanted if hop == max_hops else None))
             for target in tuple(wanted):
-                way = self._layers[-1].way(target)
+                way = self._layers[-1].get(target)
                 if way is not None:
                     note, steps = self._graph.note_ids[target], self._steps(target)
                     found.append((hop, EvidencePath(note_id=note, steps=steps, weight=way.weight)))
@@ -218,29 +196,27 @@ class PathSearch:
             for note in self._seeds:
                 for target, entity, weight in graph.leads_to(note):
                     layer.add([target], _Way(note, entity, weight))
-            return layer.close()
+            return layer
         last = self._layers[-1]
         if wanted is not None:
+            among = np.array(sorted(last), np.int64)
             for target in wanted:
-                for note, entity, weight in graph.reached_from(target, last.notes):
-                    way = last.way(note)
-                    if way is not None:
-                        layer.add([target], _Way(note, entity, way.weight * weight))
-            return layer.close()
-        best = np.lexsort((last.notes, -last.weights))[:_FRONTIER]
-        seen = set(self._seeds).union(*(some.notes.tolist() for some in self._layers))
-        for note, so_far in zip(last.notes[best].tolist(), last.weights[best].tolist(), strict=True):
+                for note, entity, weight in graph.reached_from(target, among):
+                    if note in last:
+                        layer.add([target], _Way(note, entity, last[note].weight * weight))
+            return layer
+        seen = set(self._seeds).union(*self._layers)
+        for note, so_far in sorted(last.items(), key=lambda item: (-item[1].weight, item[0]))[:_FRONTIER]:
             for target, entity, weight in graph.leads_to(note):
                 if target not in seen:
-                    layer.add([target], _Way(note, entity, so_far * weight))
-        return layer.close()
+                    layer.add([target], _Way(note, entity, so_far.weight * weight))
+        return layer
 
     def _steps(self, note: int) -> tuple[PathStep, ...]:
         """Return the way to a note that the last layer has reached, from a seed."""
         graph, steps = self._graph, list[PathStep]()
         for layer in reversed(self._layers):
-            way = layer.way(note)
-            assert way is not None
+            way = layer[note]
             label = graph.label(way.entity)
             relation = "title_of" if way.entity in graph.titled[note] else "mentioned_in"
             steps.append(PathStep(source=label, relation=relation, target=self._name(note)))

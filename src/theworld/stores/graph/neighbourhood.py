@@ -8,13 +8,13 @@ there.
 from __future__ import annotations
 
 import threading
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from theworld.stores.array_folder import Rows
 from theworld.stores.graph.columns import by_row
 from theworld.stores.graph.entity_graph import EntityGraph, NoteFace
 from theworld.stores.graph.pagerank import Floats, RankingParameters, Walk
@@ -135,8 +135,8 @@ class BoundedWalk:
         """Notes and entities that the server does not know."""
         self.counts: dict[str, tuple[int, int]] = {}
         """Of the entities that have been followed, how many notes they are the title of, and how many mention them."""
-        self._edges: tuple[Rows, Rows, Floats] = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-        self._pending: tuple[list[int], list[int], list[float]] = ([], [], [])
+        self._edges = array("q"), array("q"), array("d")
+        """Sources, targets and weights."""
         self._walk: Walk | None = None
         self._lock = threading.RLock()
 
@@ -191,19 +191,16 @@ class BoundedWalk:
         self._followed[source] = True
         kept = [(self._number(1 - kind, target), weight) for target, weight in edges if weight > 0]
         total = sum(weight for _, weight in kept)
-        sources, targets, weights = self._pending
-        sources += [source] * len(kept)
-        targets += [target for target, _ in kept]
-        weights += [weight / total for _, weight in kept]
+        sources, targets, weights = self._edges
+        sources.extend([source] * len(kept))
+        targets.extend(target for target, _ in kept)
+        weights.extend(weight / total for _, weight in kept)
 
     def rank(self, notes: Mapping[str, float], entities: Mapping[str, float]) -> Floats:
         """Return the probability of each node met so far, by number; zeros when no seed was met."""
         with self._lock:
             if self._walk is None:
-                old, new = self._edges, self._pending
-                sources, targets = (np.concatenate([old[i], np.array(new[i], np.int64)]) for i in (0, 1))
-                steps = np.concatenate([old[2], np.array(new[2], np.float64)])
-                self._edges, self._pending = (sources, targets, steps), ([], [], [])
+                sources, targets, steps = map(np.array, self._edges)
                 starts, columns, summed = by_row(sources, targets, steps, self.size)
                 self._walk = Walk(starts, columns.astype(np.int32), summed)
             walk = self._walk

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -168,17 +169,10 @@ _SLOWER = 2.0
 """Chebyshev's iteration is given up when its residual is so many times what following the walk would have left."""
 
 
-class Product:
-    """A sparse matrix of (into, from, weight) to be multiplied with vectors, from the edges in any order."""
-
-    def __init__(self, into: NDArray[np.integer], source: NDArray[np.integer], weights: Floats, size: int) -> None:
-        self._into, self._source = into.astype(np.intp), source.astype(np.intp)
-        self._weights, self._size = weights, size
-
-    def __matmul__(self, vector: Floats) -> Floats:
-        """Return the sum of weight times the source's value for each of the `size` places led into."""
-        sums = np.bincount(self._into, weights=self._weights * vector[self._source], minlength=self._size)
-        return sums.astype(np.float64, copy=False)  # of no edges numpy makes whole numbers
+def _product(into: NDArray[np.intp], source: NDArray[np.intp], weights: Floats, size: int, vector: Floats) -> Floats:
+    """Return a sparse matrix of (into, from, weight), its edges in any order, times a vector: `size` sums."""
+    sums = np.bincount(into, weights=weights * vector[source], minlength=size)
+    return sums.astype(np.float64, copy=False)  # of no edges numpy makes whole numbers
 
 
 class WholeWalk:
@@ -201,11 +195,12 @@ class WholeWalk:
         self._joining = np.union1d(np.flatnonzero(np.diff(starts[notes:])), led_to - np.int32(notes))
         self._notes, self._entities, self._edges = notes, len(starts) - 1 - notes, len(targets)
         places = np.searchsorted(self._joining, targets[:middle] - np.int32(notes))
-        from_note = np.repeat(np.arange(notes), np.diff(starts[: notes + 1]))
+        from_note = np.repeat(np.arange(notes, dtype=np.intp), np.diff(starts[: notes + 1]))
         ends = starts[notes:][np.append(self._joining, self._entities)]
-        from_entity = np.repeat(np.arange(len(self._joining)), np.diff(ends))
-        self._to_entities = Product(places, from_note, weights[:middle], len(self._joining))
-        self._to_notes = Product(targets[middle:], from_entity, weights[middle:], notes)
+        from_entity = np.repeat(np.arange(len(self._joining), dtype=np.intp), np.diff(ends))
+        into_entities, into_notes = places.astype(np.intp), targets[middle:].astype(np.intp)
+        self._to_entities = partial(_product, into_entities, from_note, weights[:middle], len(self._joining))
+        self._to_notes = partial(_product, into_notes, from_entity, weights[middle:], notes)
 
     def pagerank(self, seeds: Rows, weights: Floats, parameters: RankingParameters) -> Reached:
         """Return the stationary probabilities of a walk that goes back to the seeds with probability `restart`.
@@ -218,13 +213,13 @@ class WholeWalk:
         ranks = np.zeros(self._notes + self._entities)
         ranks[seeds] = weights / weights.sum()
         of_notes, of_entities = ranks[: self._notes], ranks[self._notes :]
-        given = of_notes + follow * (self._to_notes @ of_entities[self._joining])
+        given = of_notes + follow * self._to_notes(of_entities[self._joining])
         steps, off = 0, 0.0
         for steps, (notes, off) in enumerate(self._solutions(given, follow * follow), start=1):
             most = 2.0 * off / parameters.restart / max(float(notes.sum()), 1e-300)
             if most <= LEFT * parameters.tolerance or steps == _MOST_STEPS:
                 break
-        of_entities[self._joining] += follow * (self._to_entities @ notes)
+        of_entities[self._joining] += follow * self._to_entities(notes)
         of_notes[:] = notes
         nodes = np.flatnonzero(ranks > 0)
         return Reached(nodes, ranks[nodes] / ranks[nodes].sum(), most, steps * self._edges)
@@ -253,6 +248,6 @@ class WholeWalk:
 
     def _stepped(self, notes: Floats, most: float) -> Floats:
         """Return where two steps lead from notes, times `most`."""
-        stepped: Floats = self._to_notes @ (self._to_entities @ notes)
+        stepped: Floats = self._to_notes(self._to_entities(notes))
         stepped *= most
         return stepped

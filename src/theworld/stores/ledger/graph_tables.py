@@ -80,13 +80,13 @@ class GraphTables:
     """The tables `graph_node` and `graph_edge`; made by a Ledger."""
 
     def __init__(self, database: Database) -> None:
-        self._writing, self._reading, self._glance = database.writing, database.reading, database.glance
+        self._writing, self._reading, self._database = database.writing, database.reading, database
         self.remote = database.remote
         """Whether they lie on a server, which may keep one waiting."""
 
     def version(self) -> int:
         """Return a number that changes whenever the graph does; 0 when there never was one (asked with every query)."""
-        return self._glance(_VERSION) or 0
+        return self._database.glance(_VERSION) or 0
 
     def applied(self) -> int | None:
         """Return the last change of notes that the links have seen; None when no tenant has an ontology."""
@@ -97,8 +97,7 @@ class GraphTables:
 
     def tenants(self) -> list[str]:
         """Return the tenants that have an ontology."""
-        with self._reading() as connection:
-            return list(connection.scalars(_TENANTS))
+        return [row.tenant for row in self._database.rows(_TENANTS)]
 
     def elements(self, tenant: str) -> list[GraphNodeRecord]:
         """Return the nodes of a tenant's ontology in the order of the import."""

@@ -92,17 +92,15 @@ class TantivySparse:
         with self._lock:
             for attempt in range(_TRIES):
                 try:
-                    usable = self._read()
+                    if self._read():
+                        return
                     break
                 except BaseException as error:
                     if not is_damage(error):
                         raise
                     # A writer may have put another index in its place between our reading of the state and of it.
-                    usable = False
                     if attempt == _TRIES - 1 and not self._writable:
                         raise self._broken(error) from error
-            if usable:
-                return
             self._index, self._name, self.applied = None, "", 0
             self._kept = _Hits(_KEPT)
             if self._writable:
