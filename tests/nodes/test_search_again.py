@@ -64,7 +64,12 @@ def test_a_question_of_its_own_stays_as_it_is(resources: Resources, before: str,
         ("怎么改成每天？", "交大邮箱的垃圾邮件汇总多久发一次？", "怎么改成每天（交大邮箱）？"),
         ("Who do I email?", "Thanks!", None),  # about nothing
         ("Thanks!", "How long is parental leave?", None),
-        ("Which password manager do the engineers use?", "How long is parental leave?", None),  # names enough
+        ("在哪个文件里换", "重试几次？", "在哪个文件里换（重试）"),
+        (
+            "Which password manager do engineers of the platform team use for old servers?",
+            "How long is parental leave?",
+            None,
+        ),
         ("New topic: passwords?", "How long is parental leave?", None),
         ("How long is it?", "How long is parental leave?", None),  # points back, so that it is rewritten anyway
     ],

@@ -31,8 +31,8 @@ _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"
 """The specification's newer names of two settings."""
 DEEPEST = 3  # follow-ups on follow-ups that are traced back
 LONGEST_DEPENDENT = 300  # characters; a longer query says itself what it is about
-MOST_OWN_TOKENS = {"en": 3, "cn": 5}
-"""Of a query that may go on from the one before without saying so: three words; in Chinese, pairs of characters."""
+MOST_OWN_TOKENS = {"en": 6, "cn": 9}
+"""Words of a query that may go on from the one before without saying so; in Chinese, pairs of characters."""
 
 
 class ReferenceResolver:
