@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
@@ -24,7 +22,6 @@ def retrieve_dense(
     """Rank notes by the similarity of their vectors to the stand-alone query's."""
 
     def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
-        begun = time.perf_counter()
         found, spaces = nearest(
             state.query,
             dense=dense,
@@ -35,6 +32,6 @@ def retrieve_dense(
         )
         hits = [(hit.note_id, hit.score) for hit in found.hits]
         known = {"mean": found.mean, "deviation": found.deviation, "searched": sum(spaces.values())}
-        return ranked("dense", hits, begun, f"spaces: {', '.join(spaces)}", **known)
+        return ranked("dense", hits, f"spaces: {', '.join(spaces)}", **known)
 
     return search_channel("dense", state, runtime, settings, search)

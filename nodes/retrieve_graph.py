@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import Any
 
@@ -43,7 +42,7 @@ def retrieve_graph(
     """
 
     def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
-        begun, noted, lists = time.perf_counter(), list[Degradation](), list[list[str]]()
+        noted, lists = list[Degradation](), list[list[str]]()
         question, known = read_question(state.query, state.language), partial(graph.entities, tenant=context.tenant)
         wanted: dict[str, Any] = {"tenant": context.tenant, "filters": context.filters, "limit": SEED_NOTES}
 
@@ -77,7 +76,7 @@ def retrieve_graph(
         paths = graph.paths(first, notes=list(seeds), entities=list(entities), tenant=context.tenant)
         note = f"seeds: {len(seeds)} notes, entities: {', '.join(entities) or 'none'}"
         return {
-            **ranked("graph", [(hit.note_id, hit.score) for hit in hits], begun, note),
+            **ranked("graph", [(hit.note_id, hit.score) for hit in hits], note),
             "paths": word_paths(paths, state.language),
             "degradations": noted,
         }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
@@ -22,13 +20,12 @@ def retrieve_ontology(
     """
 
     def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
-        begun = time.perf_counter()
         findings = ontology.ask(state.query, state.language, context, deadline, plan.top_k) if ontology else None
         if findings is None:
-            return ranked("ontology", [], begun, "nothing recognised")
-        named = ", ".join(dict.fromkeys(match.label for match in findings.evidence.matches))
-        update = ranked("ontology", list(findings.notes), begun, f"recognised: {named}")
-        query = findings.evidence.understood or state.query
-        return {**update, "query": query, "ontology": findings.evidence}
+            return ranked("ontology", [], "nothing recognised")
+        evidence, notes = findings
+        named = ", ".join(dict.fromkeys(match.label for match in evidence.matches))
+        update = ranked("ontology", notes, f"recognised: {named}")
+        return {**update, "query": evidence.understood or state.query, "ontology": evidence}
 
     return search_channel("ontology", state, runtime, settings, search)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
@@ -20,9 +18,8 @@ def retrieve_sparse(
     """Rank notes by BM25 of the stand-alone query's keywords."""
 
     def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
-        begun = time.perf_counter()
         keywords = read_question(state.query, state.language).keywords
         hits = sparse.search(keywords, tenant=context.tenant, filters=context.filters, limit=plan.top_k)
-        return ranked("sparse", [(hit.note_id, hit.score) for hit in hits], begun)
+        return ranked("sparse", [(hit.note_id, hit.score) for hit in hits])
 
     return search_channel("sparse", state, runtime, settings, search)

@@ -39,7 +39,7 @@ def begun(*, rerank: bool = True, ago_ms: float = 0.0) -> QueryState:
 
 
 def find(plan, context, deadline):
-    return ranked("sparse", [("a#0", 1.0)], time.perf_counter())
+    return ranked("sparse", [("a#0", 1.0)])
 
 
 def test_a_channel_in_time_gives_its_list_and_its_plan_is_followed() -> None:
@@ -68,7 +68,7 @@ def test_a_channel_in_time_gives_its_list_and_its_plan_is_followed() -> None:
 )
 def test_what_breaks_the_contract_is_left_out_and_named(hits, kept, said) -> None:
     def search(_plan, _context, _deadline):
-        return {**ranked("sparse", hits, time.perf_counter()), "degradations": []}
+        return {**ranked("sparse", hits), "degradations": []}
 
     update = search_channel("sparse", begun(), Running(), SETTINGS, search)
     assert [note for note, _ in update["channel_results"]["sparse"].hits] == kept

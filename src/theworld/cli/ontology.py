@@ -215,13 +215,13 @@ def explain(
         asked, within = Context(tenant=tenant), Deadline.after(600_000)
         answer = channel.ask(question, detect_language(question), asked, within, 10)
     if as_json:
-        found = {"ontology": answer.evidence.model_dump(), "notes": list(answer.notes)} if answer else None
+        found = {"ontology": answer[0].model_dump(), "notes": list(answer[1])} if answer else None
         print_json(found or {"ontology": None})
         return
     if answer is None:
         console().print("Nothing of an ontology was recognised in it, or the store has none.")
         return
-    told, lines = answer.evidence, ["Recognised"]
+    (told, notes), lines = answer, ["Recognised"]
     for match in told.matches:
         value = f" = {match.value}" if match.value else ""
         lines.append(f"  {match.kind:14} {match.label}{value}  ({match.how}, {match.score:.2f})")
@@ -230,7 +230,7 @@ def explain(
     for capability in told.capabilities:
         path = f"  ({capability.path})" if capability.path else ""
         lines.append(f"  {capability.score:.2f}  {capability.label}{path}")
-    lines += ["Notes", *(f"  {score:.2f}  {note_id}" for note_id, score in answer.notes)]
+    lines += ["Notes", *(f"  {score:.2f}  {note_id}" for note_id, score in notes)]
     console().print("\n".join(lines))
 
 

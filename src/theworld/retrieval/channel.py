@@ -71,7 +71,7 @@ def search_channel(
     channel: Channel, state: QueryState, runtime: Runtime[Context], settings: RetrievalSettings, search: Search
 ) -> Update:
     """Run one channel's search within its share of the deadline; on failure return the Degradation that names it."""
-    context = context_at(state, runtime)
+    begun, context = time.perf_counter(), context_at(state, runtime)
     plan = state.route.channels.get(channel) or ChannelPlan(top_k=settings.per_channel)
     deadline = channel_deadline(state, context, settings)
     stage, noted = f"retrieve_{channel}", list[Degradation]()
@@ -79,14 +79,16 @@ def search_channel(
     with degrading(stage, context, noted, lambda error: _left_out(channel, error)):
         update = run_within(deadline, lambda: search(plan, context, deadline), name=stage)
     results = update.get("channel_results")
-    found = results.get(channel) if isinstance(results, dict) else None
-    if found is not None and (problem := broken_contract(found.hits)):
+    if isinstance(results, dict) and (found := results.get(channel)) is not None:
+        found = found.model_copy(update={"elapsed_ms": (time.perf_counter() - begun) * 1000})
         with degrading(stage, context, noted, f"the {channel} channel breaks its contract"):
-            kept: dict[str, tuple[str, float]] = {}  # finite scores, each note once with its best, best first
-            for hit in sorted((hit for hit in found.hits if math.isfinite(hit[1])), key=lambda hit: -hit[1]):
-                kept.setdefault(hit[0], hit)
-            update["channel_results"] = {channel: found.model_copy(update={"hits": tuple(kept.values())})}
-            raise ValueError(problem)
+            if problem := broken_contract(found.hits):
+                kept: dict[str, tuple[str, float]] = {}  # finite scores, each note once with its best, best first
+                for hit in sorted((hit for hit in found.hits if math.isfinite(hit[1])), key=lambda hit: -hit[1]):
+                    kept.setdefault(hit[0], hit)
+                found = found.model_copy(update={"hits": tuple(kept.values())})
+                raise ValueError(problem)
+        update["channel_results"] = {channel: found}
     if noted:
         own = update.get("degradations", [])
         update["degradations"] = [*own, *noted] if isinstance(own, list) else noted
@@ -111,11 +113,9 @@ def _left_out(channel: Channel, error: Exception) -> str:
     return f"the {channel} channel failed and is left out: {said(error)}"
 
 
-def ranked(channel: Channel, hits: list[tuple[str, float]], begun: float, note: str = "", **known: float) -> Update:
+def ranked(channel: Channel, hits: Sequence[tuple[str, float]], note: str = "", **known: float) -> Update:
     """Return the update that puts one channel's ranked list into the state; `known`: mean, deviation, searched."""
-    elapsed = (time.perf_counter() - begun) * 1000
-    result = ChannelResult(channel=channel, hits=tuple(hits), elapsed_ms=elapsed, note=note, **known)
-    return {"channel_results": {channel: result}}
+    return {"channel_results": {channel: ChannelResult(channel=channel, hits=tuple(hits), note=note, **known)}}
 
 
 EmbedderOf = Callable[[str], Embedder | None]

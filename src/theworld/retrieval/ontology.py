@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from theworld.deadline import Deadline
@@ -26,16 +25,6 @@ from theworld.state import (
 from theworld.stores.records import filter_terms, passes, wanted_terms
 from theworld.text import Language
 
-Hits = Sequence[tuple[str, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class OntologyFindings:
-    """What the ontology has to say about one question."""
-
-    evidence: OntologyEvidence
-    notes: Hits
-
 
 class OntologyChannel:
     """Asks the ontologies of one store."""
@@ -56,8 +45,8 @@ class OntologyChannel:
 
     def ask(
         self, question: str, language: Language, context: Context, deadline: Deadline, limit: int
-    ) -> OntologyFindings | None:
-        """Return what the ontology says, with up to `limit` notes; None without one, or when nothing is recognised.
+    ) -> tuple[OntologyEvidence, Sequence[tuple[str, float]]] | None:
+        """Return what the ontology says, and up to `limit` notes; None without one, or when nothing is recognised.
 
         Raises DeadlineExceededError when the walk takes too long.
         """
@@ -96,7 +85,7 @@ class OntologyChannel:
             notes=len(kept),
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
-        return OntologyFindings(evidence, kept)
+        return evidence, kept
 
     def _titled(self, found: Findings, ids: set[str], tenant: str, deadline: Deadline) -> list[EvidencePath]:
         """Return the paths to notes that are kept and say something, the notes called by their titles."""
