@@ -21,6 +21,7 @@ from theworld.deadline import DeadlineExceededError, run_within
 from theworld.degrading import degrading
 from theworld.errors import ModelError, StoreError
 from theworld.models.protocols import Embedder
+from theworld.ontology.walking import word_steps
 from theworld.questions import read_question
 from theworld.ranking.piece_scores import piece_scores
 from theworld.retrieval.channel import request_deadline
@@ -143,7 +144,7 @@ def meanings(state: QueryState, language: str) -> list[str]:
         pattern.format(
             one.text,
             joined.join(one.names),
-            "; ".join(f"{fact.source} —{fact.relation}→ {fact.target}" for fact in one.facts),
+            "; ".join(word_steps([fact]) for fact in one.facts),
         )
         for one in (state.ontology.described if state.ontology else ())
         if len(one.names) == 1

@@ -100,12 +100,7 @@ def computed(tables: Sequence[QueryTable], language: Language) -> Answer:
 def evidence_paths(tables: Sequence[QueryTable]) -> list[EvidencePath]:
     """Return over which relations the rows of each table were reached; a table is called as its citation is."""
     return [
-        EvidencePath(
-            note_id=f"table:{number}",
-            steps=steps,
-            weight=1.0,
-            text=word_steps(steps),
-        )
+        EvidencePath(note_id=f"table:{number}", steps=steps, weight=1.0, text=word_steps(steps))
         for number, table in enumerate(tables, start=1)
         for steps in table.paths
     ]
