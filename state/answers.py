@@ -173,7 +173,6 @@ PATH_SEPARATOR = " › "
 _FILE = re.compile(r".*[^\s.]\.[A-Za-z][A-Za-z0-9]{0,7}")
 _OF_ITS_FOLDER = frozenset({"index", "_index", "readme", "__init__"})
 """Names of files, without their ending, that say nothing without their folder."""
-_QUERY = re.compile(r"[?#]")
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -185,7 +184,7 @@ def place_of(document_id: str, source: str, title: str, section: Sequence[str], 
     headings = [" ".join(heading.split()) for heading in section if heading.strip()]
     title = " ".join(title.split())
     # The document's own file or page; a path as source is not looked at: the file may hold many documents.
-    page = unquote(_QUERY.split(source.partition("://")[2].partition("/")[2])[0])
+    page = unquote(source.partition("://")[2].partition("/")[2].partition("?")[0].partition("#")[0])
     paths = (path for path in map(PurePosixPath, (document_id, page)) if _FILE.fullmatch(path.name))
     file = next(paths, PurePosixPath())
     folder = file.parent.name if file.stem.casefold() in _OF_ITS_FOLDER else ""

@@ -25,7 +25,6 @@ from theworld.text import split_sentences
 
 _TITLE_MARKS = re.compile(r"《([^《》\n]{1,60})》|〈([^〈〉\n]{1,60})〉")
 _QUOTED = re.compile(r"「([^「」\n]{2,20})」|『([^『』\n]{2,20})』|“([^“”\n]{2,40})”")
-_SHORT_FORM = re.compile(r"['’].*$")
 _ADVERBIAL = ("ing", "ed", "ly")
 """Endings of words that open a sentence without being a name: `According to`, `Located in`, `Originally`."""
 _SENTENCE_MARK = re.compile(r"[，。！？；,;!?]|\.\s")
@@ -65,7 +64,7 @@ def capitalised_of(text: str) -> Iterator[Span]:
     for match in capitalised.finditer(text):
         start, end = match.span()
         first, _, rest = match.group().partition(" ")
-        lower, head = _SHORT_FORM.sub("", first.casefold()), start in heads
+        lower, head = first.casefold().replace("’", "'").partition("'")[0], start in heads
         if not rest and (lower in function_words or (head and lower.endswith(_ADVERBIAL))):
             continue
         if rest and head and lower in function_words:
@@ -103,7 +102,7 @@ _TYPES: dict[str, MentionType] = {
     "QUANTITY": "quantity",
     "CARDINAL": "number",
 }
-_NOT_COUNTED = re.compile(r"one|half|only one", re.IGNORECASE)
+_NOT_COUNTED = {"one", "half", "only one"}
 _BATCH = 16
 _ONE_AT_A_TIME = threading.Lock()
 """The pipeline is shared, and forgets the words of one call after it."""
@@ -134,7 +133,7 @@ class SpacyTagger:
                 for entity in document.ents:
                     timed = entity.label_ in {"DATE", "TIME"}
                     kind = type_of_time(entity.text) if timed else _TYPES.get(entity.label_)
-                    if kind is None or (kind == "number" and _NOT_COUNTED.fullmatch(entity.text.strip())):
+                    if kind is None or (kind == "number" and entity.text.strip().lower() in _NOT_COUNTED):
                         continue
                     rank = FACT if timed or kind in {"number", "quantity"} else NAME
                     spans.append(Span(entity.start_char, entity.end_char, kind, rank))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -217,7 +216,7 @@ def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> 
         return SettingsError(f"{setting} is no setting.", where=where, remedy=_nearest(setting, list(known)))
     field = known.get(setting)
     if field is None:
-        reason = re.sub(r"^Value error, ", "", problem["msg"])
+        reason = problem["msg"].removeprefix("Value error, ")
         return SettingsError(f"{setting} is wrong: {reason}.", where=where)
     shown = "(hidden)" if is_secret(field) else repr(problem["input"])
     return SettingsError(f"{setting} is {shown}.", where=where, remedy=f"Allowed: {allowed(field)}.")
