@@ -1,6 +1,7 @@
 """Where a question goes next, by the state alone."""
 
 import pytest
+from langgraph.runtime import Runtime
 
 from theworld.graph import edges
 from theworld.settings import AnswerSettings
@@ -19,11 +20,6 @@ from theworld.state import (
 
 SOME = [Candidate(note_id="d#0", document_id="d")]
 ANSWER = Answer(text="yes", kind="entity")
-
-
-class Runtime:
-    def __init__(self, context=None):
-        self.context = context
 
 
 def routed(*channels, rerank=True, intent="question"):
@@ -127,7 +123,7 @@ def test_zero_entity_candidates_never_reach_a_judge():
 )
 def test_a_model_only_where_configured_and_allowed(result, has_model, allowed, node):
     choose = edges.after_entity_answer(has_model=has_model)
-    assert choose(QueryState(result=result), Runtime(Context(use_model=allowed))) == node
+    assert choose(QueryState(result=result), Runtime(context=Context(use_model=allowed))) == node
 
 
 def test_answers_that_fail_fall_through():

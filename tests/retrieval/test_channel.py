@@ -6,9 +6,9 @@ import itertools
 import math
 import threading
 import time
-from dataclasses import dataclass
 
 import pytest
+from langgraph.runtime import Runtime
 
 from reranker_suite import NoNotes, candidates
 from theworld.deadline import Deadline
@@ -24,13 +24,6 @@ BUDGET_MS = 400
 SLACK_MS = 20_000
 """What a busy machine may add; what hangs would take a minute."""
 SETTINGS = Settings(retrieval={"deadline_ms": BUDGET_MS}).retrieval
-
-
-@dataclass
-class Running:
-    """What a node gets of LangGraph's runtime."""
-
-    context: Context | None = None
 
 
 def begun(*, rerank: bool = True, ago_ms: float = 0.0) -> QueryState:
@@ -49,10 +42,10 @@ def test_a_channel_in_time_gives_its_list_and_its_plan_is_followed() -> None:
         seen.append((plan.top_k, context.tenant, round(deadline.budget_ms)))
         return find(plan, context, deadline)
 
-    update = search_channel("sparse", begun(), Running(Context(tenant="t")), SETTINGS, search)
+    update = search_channel("sparse", begun(), Runtime(context=Context(tenant="t")), SETTINGS, search)
     assert update["channel_results"]["sparse"].hits == (("a#0", 1.0),)
     assert "degradations" not in update
-    search_channel("dense", begun(), Running(), SETTINGS, search)
+    search_channel("dense", begun(), Runtime(), SETTINGS, search)
     assert seen == [(7, "t", 300), (SETTINGS.per_channel, "default", 300)]
 
 
@@ -70,18 +63,18 @@ def test_what_breaks_the_contract_is_left_out_and_named(hits, kept, said) -> Non
     def search(_plan, _context, _deadline):
         return {**ranked("sparse", hits), "degradations": []}
 
-    update = search_channel("sparse", begun(), Running(), SETTINGS, search)
+    update = search_channel("sparse", begun(), Runtime(), SETTINGS, search)
     assert [note for note, _ in update["channel_results"]["sparse"].hits] == kept
     assert [said in item.reason for item in update["degradations"]] == [True] * bool(said)
     if said:
         with pytest.raises(RetrievalUnavailableError, match=said):
-            search_channel("sparse", begun(), Running(Context(strict=True)), SETTINGS, search)
+            search_channel("sparse", begun(), Runtime(context=Context(strict=True)), SETTINGS, search)
 
 
 def test_a_late_channel_is_dropped_and_named_after_its_share() -> None:
     release = threading.Event()
     started = time.perf_counter()
-    update = search_channel("dense", begun(), Running(), SETTINGS, lambda *_: release.wait(60) and {})
+    update = search_channel("dense", begun(), Runtime(), SETTINGS, lambda *_: release.wait(60) and {})
     took = (time.perf_counter() - started) * 1000
     release.set()
     assert 190 <= took < BUDGET_MS + SLACK_MS
@@ -100,7 +93,7 @@ def test_what_a_late_channel_finds_afterwards_changes_nothing() -> None:
         ended.set()
         return find(plan, context, deadline)
 
-    update = search_channel("sparse", begun(), Running(Context(deadline_ms=40)), SETTINGS, search)
+    update = search_channel("sparse", begun(), Runtime(context=Context(deadline_ms=40)), SETTINGS, search)
     before = dict(update)
     release.set()
     assert ended.wait(5)
@@ -126,7 +119,7 @@ def test_a_late_graph_channel_stops_after_the_step_it_is_in() -> None:
     slow = Slow()
     update = retrieve_graph(
         begun(),
-        Running(Context(deadline_ms=40)),
+        Runtime(context=Context(deadline_ms=40)),
         graph=slow,
         sparse=slow,
         dense=slow,
@@ -142,7 +135,7 @@ def test_a_late_graph_channel_stops_after_the_step_it_is_in() -> None:
 
 def test_a_channel_without_time_left_is_not_begun() -> None:
     ran = []
-    update = search_channel("sparse", begun(ago_ms=350), Running(), SETTINGS, lambda *_: ran.append(1) or {})
+    update = search_channel("sparse", begun(ago_ms=350), Runtime(), SETTINGS, lambda *_: ran.append(1) or {})
     assert ran == []
     assert "no time left of 300 ms" in update["degradations"][0].reason
 
@@ -151,17 +144,17 @@ def test_a_failing_channel_is_dropped_and_named() -> None:
     def search(plan, context, deadline):
         raise ConnectionError("connection refused")
 
-    (degradation,) = search_channel("graph", begun(), Running(), SETTINGS, search)["degradations"]
+    (degradation,) = search_channel("graph", begun(), Runtime(), SETTINGS, search)["degradations"]
     assert degradation.reason == "the graph channel failed and is left out: ConnectionError: connection refused"
     with pytest.raises(RetrievalUnavailableError, match=r"retrieve_graph: the graph channel failed.*without `strict`"):
-        search_channel("graph", begun(), Running(Context(strict=True)), SETTINGS, search)
+        search_channel("graph", begun(), Runtime(context=Context(strict=True)), SETTINGS, search)
 
 
 def test_strict_raises_for_a_late_channel() -> None:
     release = threading.Event()
     context = Context(strict=True, deadline_ms=60)
     with pytest.raises(RetrievalUnavailableError, match="too late"):
-        search_channel("sparse", begun(), Running(context), SETTINGS, lambda *_: release.wait(60) and {})
+        search_channel("sparse", begun(), Runtime(context=context), SETTINGS, lambda *_: release.wait(60) and {})
     release.set()
 
 
@@ -194,7 +187,7 @@ def test_reranking_gets_what_is_left() -> None:
     settings = Settings(retrieval={"deadline_ms": 10_000})
     for ago_ms in (0, 4_000, 7_500):
         state = begun(ago_ms=ago_ms).model_copy(update={"candidates": candidates(3)})
-        update = rerank_candidates(state, Running(), reranker=Reranker(), notes=NoNotes(), settings=settings)
+        update = rerank_candidates(state, Runtime(), reranker=Reranker(), notes=NoNotes(), settings=settings)
         assert update["rerank_outcome"] == "complete"
         assert given[-1].started == state.retrieval_started
         assert 0 < given[-1].budget_ms < 10_000
@@ -211,7 +204,7 @@ def test_a_whole_request_ends_on_time_when_a_channel_and_the_reranker_hang() -> 
             release.wait(60)
 
     settings = Settings(retrieval={"deadline_ms": BUDGET_MS})
-    state, runtime = begun(), Running()
+    state, runtime = begun(), Runtime()
     marks = [time.perf_counter()]
     late = search_channel("dense", state, runtime, settings.retrieval, lambda *_: release.wait(60) and {})
     marks.append(time.perf_counter())
