@@ -115,7 +115,6 @@ def _add(graph: Graph, node: Callable[..., Update], /, *, optional: bool = True,
 def _add_answering(graph: Graph, resources: Resources) -> None:
     """Add everything from routing to the end, and connect it."""
     settings, store, embedder_of = resources.settings, resources.store, resources.models.by_space
-    retrieval = settings.retrieval
     _add(
         graph,
         route_query,
@@ -130,7 +129,7 @@ def _add_answering(graph: Graph, resources: Resources) -> None:
         from theworld.nodes.query_database import query_database
 
         rows: dict[str, Any] = {"database": resources.database, "model": resources.models.chat}
-        _add(graph, query_database, deadline_ms=retrieval.deadline_ms, **rows)
+        _add(graph, query_database, settings=settings.retrieval, **rows)
     _add_search(graph, resources)
     _add(graph, search_again, search=_searcher(resources))
     _add(graph, restore_fused_order, optional=False, notes=store, settings=settings)

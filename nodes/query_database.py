@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
@@ -12,7 +11,8 @@ from theworld.degrading import degrading
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.models.protocols import ChatModel
 from theworld.ontology.walking import word_steps
-from theworld.retrieval.channel import request_deadline
+from theworld.retrieval.channel import request_deadline, retrieval_deadline
+from theworld.settings import RetrievalSettings
 from theworld.sql.database import Database
 from theworld.sql.model_statement import Written, write_statement
 from theworld.sql.plan import UnclearError
@@ -42,17 +42,15 @@ def query_database(
     runtime: Runtime[Context],
     *,
     database: Database,
-    deadline_ms: float,
+    settings: RetrievalSettings,
     model: ChatModel | None = None,
 ) -> Update:
-    """Set `tables` and a `result` of kind `computed`, or say why not; `deadline_ms` is the settings' budget.
+    """Set `tables` and a `result` of kind `computed`, or say why not; it has the time of retrieval.
 
     In a strict context a database that fails raises RetrievalUnavailableError; one that does not understand does not.
     """
-    begun = time.perf_counter()
     context = context_at(state, runtime)
-    own = Deadline(state.retrieval_started or begun, context.deadline_ms or deadline_ms)
-    deadline = own.ending_with(request_deadline(state, context))
+    deadline = retrieval_deadline(state, context, settings)
     noted: list[Degradation] = []
     tables: Sequence[QueryTable] | None = None
     failures = (DatabaseError, StatementRefusedError)
