@@ -1,4 +1,25 @@
-"""Every error the project raises on purpose: each says what is wrong, where, and how to fix it."""
+"""Every error the project raises on purpose.
+
+    TheWorldError
+    ├── InvalidQuestionError   a question that cannot be answered as it is
+    ├── SettingsError          a setting out of range, unknown, or contradictory
+    │   └── ReferenceConfigError a reference-resolver setting that is wrong
+    ├── ModelError             a model that is missing, broken or does not answer
+    │   ├── WeightsError       a file of weights that is missing, or not the one of its version
+    │   └── ModelMismatchError a store's vectors were made by another model
+    ├── StoreError             a store that cannot be opened, read or written
+    │   ├── StoreVersionError  a store written by a newer or unknown version
+    │   ├── StoreLockedError   another process is writing
+    │   └── EngineUnavailableError a server that does not answer, refuses, or answers nonsense
+    ├── IngestionError         a source that cannot be ingested
+    ├── OntologyError          an ontology that is wrong, or of a kind that cannot be read
+    ├── DatabaseError          a database that cannot be opened, does not fit its mapping, fails or takes too long
+    ├── StatementRefusedError  a statement that a database must not be given
+    ├── WikidataUnavailableError   the Wikidata service does not answer, or not as it should
+    └── RetrievalUnavailableError  a part of the search failed or was late, and the caller is strict
+
+Each says what is wrong, where, and how to fix it.
+"""
 
 from __future__ import annotations
 
