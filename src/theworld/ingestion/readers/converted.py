@@ -227,10 +227,12 @@ def _workbook(data: bytes, path: Path) -> tuple[str, str]:
 def _excel(data: bytes) -> tuple[str, _Sheets]:
     """Return title and sheets of Excel 2007 and later; numbers with the signs and units of their format."""
     from openpyxl import load_workbook
-    from python_calamine import CalamineWorkbook
+    from python_calamine import CalamineError, CalamineWorkbook
 
-    book = load_workbook(BytesIO(data), read_only=True, data_only=True)
-    merged = CalamineWorkbook.from_object(BytesIO(data))
+    book, merged = load_workbook(BytesIO(data), read_only=True, data_only=True), dict[str, list[_Range] | None]()
+    with suppress(CalamineError):  # openpyxl does not tell them without reading all into memory
+        other = CalamineWorkbook.from_object(BytesIO(data))
+        merged = {name: other.get_sheet_by_name(name).merged_cell_ranges for name in other.sheet_names}
     for sheet in book.worksheets:
         sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
     return book.properties.title or "", (
@@ -238,7 +240,7 @@ def _excel(data: bytes) -> tuple[str, _Sheets]:
             sheet.title,
             _spanning(
                 [[_words(cell.value, cell.number_format or "") for cell in row] for row in sheet.iter_rows()],
-                merged.get_sheet_by_name(sheet.title).merged_cell_ranges,
+                merged.get(sheet.title),
             ),
         )
         for sheet in book.worksheets
@@ -300,9 +302,7 @@ WORKBOOKS = {
 }
 
 
-def _spanning(
-    rows: list[list[str]], merged: Iterable[tuple[tuple[int, int], tuple[int, int]]] | None
-) -> list[list[Cell]]:
+def _spanning(rows: list[list[str]], merged: Iterable[_Range] | None) -> list[list[Cell]]:
     """Return rows of cells, those of merged ones but the first left out."""
     spans, covered = dict[tuple[int, int], tuple[int, int]](), set[tuple[int, int]]()
     for (top, left), (bottom, right) in merged or ():
@@ -324,6 +324,8 @@ def _words(value: object, shown_as: str = "") -> str:
     around, after = ["", ""], False
     for quoted, currency, escaped, digits, sign in _FORMAT.findall(shown_as.partition(";")[0]):
         if sign.isalpha() or sign in {"/", "@"}:  # of a date, a fraction, a text, or none ("General")
+            return f"{value:.15g}"
+        if digits and around[1]:  # 555-1234
             return f"{value:.15g}"
         after = after or digits != ""
         around[after] += quoted or currency or escaped or sign
