@@ -83,6 +83,13 @@ _SAYS_NO_MORE = re.compile(
 )
 
 
+class Antecedent(NamedTuple):
+    """What an expression may stand for, and the index of the message it comes from."""
+
+    text: str
+    source: int
+
+
 @dataclass(frozen=True)
 class Standalone:
     """What the rules made of a query."""
@@ -94,13 +101,7 @@ class Standalone:
     options: tuple[str, ...] = ()  # more than one, equally good antecedents, is ambiguous
     reason: str = ""  # which rule decided
     sure: bool = True  # whether it is more than the turn before as context
-
-
-class Antecedent(NamedTuple):
-    """What an expression may stand for, and the index of the message it comes from."""
-
-    text: str
-    source: int
+    before: Antecedent | None = None  # the question before, where it was looked for
 
 
 @lru_cache(maxsize=4096)

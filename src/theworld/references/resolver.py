@@ -198,7 +198,8 @@ def _standalone(
     rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
     follow_up.nested = depth > 0
-    return follow_up.corrected() or (Standalone() if is_small_talk(query) else follow_up.rewritten())
+    found = follow_up.corrected() or (Standalone() if is_small_talk(query) else follow_up.rewritten())
+    return found if depth else replace(found, before=follow_up.before)
 
 
 def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
@@ -220,7 +221,7 @@ def _in_context(query: str, history: Sequence[Message], alone: Standalone) -> st
     """
     if alone.reason or not _few_words(query) or is_small_talk(query):
         return None
-    before = _question_before(history)
+    before = alone.before or _question_before(history)
     own, context = in_frame(before.text)
     if not context and own and _few_words(own):
         context = in_frame(_question_before(history[: before.source]).text)[0]
