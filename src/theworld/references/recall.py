@@ -40,7 +40,8 @@ TOPIC_NEIGHBOURS = 2  # messages taken before and after a labelled one
 _POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
 _ORDINAL = re.compile(
     r"\b(?:first|second|third|fourth|fifth)\b|(?<=第)[一二三四五]"
-    r"|\b(?:beginning|originally|initially|start(?:ed)?)\b|最初|最早|[一最刚]开始|开头|起初"
+    r"|\bat the (?:very )?(?:beginning|start)\b|\b(?:originally|initially|start(?:ed)? with)\b"
+    r"|最初|最早|[一最刚]开始|起初"
 )
 """Which message: by number, or by words for the first."""
 MOST_SENTENCES = 3

@@ -199,7 +199,7 @@ def _standalone(
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
     follow_up.nested = depth > 0
     found = follow_up.corrected() or (Standalone() if is_small_talk(query) else follow_up.rewritten())
-    return found if depth else replace(found, before=follow_up.before)
+    return found if depth or found.reason or is_small_talk(query) else replace(found, before=follow_up.before)
 
 
 def _alone(depth: int, text: str, before: Sequence[Message]) -> str:

@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from functools import lru_cache
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -185,7 +186,8 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
         if kind == ".odt":
             from odfdo import Document
 
-            return "", str(Document(BytesIO(data)).to_markdown())
+            text = str(Document(BytesIO(data)).to_markdown())
+            return "", text.replace("\n\\\n", "\n\n")  # an empty line within a paragraph
         # It takes over a second to import, which other kinds need not wait for.
         from markitdown import MissingDependencyException, StreamInfo
         from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
@@ -321,13 +323,18 @@ def _words(value: object, shown_as: str = "") -> str:
         return value.isoformat(" ", "minutes").removesuffix(" 00:00")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "" if value is None else str(value).strip()
+    before, after = _signs(shown_as)
+    number = f"{value * 100:.12g}" if "%" in after else f"{value:.15g}"
+    return f"{before}{number}{after}".strip()
+
+
+@lru_cache(256)
+def _signs(shown_as: str) -> tuple[str, str]:
+    """Return what a number's format puts before and after it; nothing for one of a date, a fraction or a text."""
     around, after = ["", ""], False
     for quoted, currency, escaped, digits, sign in _FORMAT.findall(shown_as.partition(";")[0]):
-        if sign.isalpha() or sign in {"/", "@"}:  # of a date, a fraction, a text, or none ("General")
-            return f"{value:.15g}"
-        if digits and around[1]:  # 555-1234
-            return f"{value:.15g}"
+        if sign.isalpha() or sign in {"/", "@"} or (digits and around[1]):  # "General"; 555-1234
+            return "", ""
         after = after or digits != ""
         around[after] += quoted or currency or escaped or sign
-    number = f"{value * 100:.12g}" if "%" in around[1] else f"{value:.15g}"
-    return f"{around[0]}{number}{around[1]}".strip()
+    return around[0], around[1]

@@ -17,6 +17,7 @@ _HEADING = re.compile(
 )
 """A heading below labels and other lines of markup."""
 _DEFINITION = re.compile(r"^\.\. (?:\||_|role::|include::).*(?:\n[ \t]+\S.*|\n(?=\n[ \t]))*", re.M)
+"""What a file defines and does not show, with what belongs to it."""
 _ROLE = re.compile(r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^`<>]*>)?`")
 _INCLUDE = re.compile(r"^[ \t]*\.\. include::[ \t]*(?P<rst>\S+)[ \t]*$(?!\n[ \t]+:(?:start|end)-)", re.M)
 """The inclusion of a whole file in RST."""
@@ -60,7 +61,7 @@ def sphinx_definitions(folder: Path, root: Path, _walked: int) -> str:
                 said[ast.unparse(name)] = before + _literal(line.value, said)
     text = f"{said.get('rst_prolog', '')}\n\n{said.get('rst_epilog', '')}"
     versions = (f".. |{name}| replace:: {said[name]}" for name in ("version", "release") if said.get(name))
-    return "\n\n".join([*versions, *(found[0] for found in _DEFINITION.finditer(text))])
+    return "".join(f"{one}\n\n" for one in (*versions, *(found[0] for found in _DEFINITION.finditer(text))))
 
 
 def _literal(node: ast.AST, said: Mapping[str, str]) -> str:

@@ -65,7 +65,7 @@ def read(path: Path, root: Path | None = None, walked: int = 0) -> Iterator[Sour
     try:
         with sphinx_known(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = publish_doctree(f"{text}\n\n{defined}", source_path=str(path), settings_overrides=settings)
+            tree = publish_doctree(defined + text, source_path=str(path), settings_overrides=settings)
     except Exception:  # docutils fails on some texts with whatever it comes upon: then it is read as it is written
         yield from read_plain(path)
         return

@@ -81,6 +81,7 @@ def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> st
     while (
         header
         and wide
+        and 0 not in wide  # rows of data have something in the first column
         and first < len(filled)
         and all(column[first] in ("", column[first - 1]) for place, column in enumerate(columns) if place not in wide)
     ):
