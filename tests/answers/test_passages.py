@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.answers import QuestionCoverage, compose_passages, see_also, shown_text
-from theworld.answers.passages import FIRST_SHARE, FRAME, SEE_ALSO
+from theworld.answers.passages import FIRST_SHARE, FRAME, MOST_SEE_ALSO
 from theworld.questions import read_question
 from theworld.state import Candidate, Passage
 from theworld.stores.records import Span, StoredNote
@@ -293,7 +293,7 @@ def test_see_also_names_what_is_not_shown_once() -> None:
     document = Document(*((place, f"Text {n}.") for n, place in enumerate([LEAVE, PAY, PAY, ("A",), ("B",), ("C",)])))
     ranked = document.candidates(0, 1, 2, 3, 4, 5)
     passages = shown("?", ranked[:1], document)
-    places = ("staff.md › Pay", "staff.md › A", "staff.md › B")[:SEE_ALSO]
+    places = ("staff.md › Pay", "staff.md › A", "staff.md › B")[:MOST_SEE_ALSO]
     assert see_also(ranked, passages, 100) == places
     assert see_also(ranked, passages, sum(len(place) + FRAME for place in places[:2])) == places[:2]
     assert see_also(ranked, passages, 5) == ()

@@ -10,7 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from odfdo import Cell, Header, List, Paragraph, Table
+from odfdo import Cell, DrawPage, Frame, Header, List, Paragraph, Table
 from odfdo import Document as OpenDocument
 from openpyxl import Workbook
 from pptx import Presentation
@@ -75,18 +75,21 @@ def test_workbook_with_spanning_cells_and_number_formats(tmp_path: Path) -> None
     sheet = book.active
     sheet.title = "Fees"
     for row in [["Fees of 2024"], ["Item", "Fee", None, "Tax"], [None, "Adults", "Children"],
-                ["Pool", 12, 7.5, 0.07], [None, 3, 1000000, 0.125], ["Sauna", -20, date(2024, 2, 1), 3]]:  # fmt: skip
+                ["Pool", 12, 7.5, 0.07], [None, 3, 1000000, 0.125], ["Sauna", -20, date(2024, 2, 1), 3],
+                [1234, 2.345, -3.5, 2]]:  # fmt: skip
         sheet.append(row)
     for merged in ("A1:D1", "A2:A3", "B2:C2", "D2:D3", "A4:A5"):
         sheet.merge_cells(merged)
     for cell, shown_as in {"B4": '"$"#,##0.00', "C4": "[$€-407] #,##0", "B5": '0.0\\ "kg"', "C5": "#,##0;[Red]-#,##0",
-                           "D4": "0%", "D5": "0.0%", "B6": '_("¥"* #,##0_)', "D6": "000-0000"}.items():  # fmt: skip
+                           "D4": "0%", "D5": "0.0%", "B6": '_("¥"* #,##0_)', "D6": "000-0000",
+                           "A7": "00000", "B7": "0.0", "C7": "000.00", "D7": "0.00E+00"}.items():  # fmt: skip
         sheet[cell].number_format = shown_as
     book.save(str(tmp_path / "a.xlsx"))
     assert read_one(tmp_path / "a.xlsx").text == (
         "## Fees\n\nFees of 2024\n\n"
         "| Item | Fee Adults | Fee Children | Tax |\n| --- | --- | --- | --- |\n"
-        "| Pool | $12 | € 7.5 | 7% |\n| Pool | 3 kg | 1000000 | 12.5% |\n| Sauna | ¥-20 | 2024-02-01 | 3 |\n\n"
+        "| Pool | $12.00 | € 7.5 | 7% |\n| Pool | 3.0 kg | 1000000 | 12.5% |\n| Sauna | ¥-20 | 2024-02-01 | 3 |\n"
+        "| 01234 | 2.345 | -003.50 | 2 |\n\n"
     )
 
 
@@ -132,6 +135,30 @@ def test_open_document_workbook(tmp_path: Path) -> None:
     )
 
 
+def test_open_document_slides(tmp_path: Path) -> None:
+    slides = OpenDocument("presentation")
+    slides.body.clear()
+    slides.meta.title = "The plan"
+    for name, texts in {"Budget": ["12,000 for the roof", "预算已批准"], "": ["What is left"]}.items():
+        page = DrawPage(name or "last", name="page 2")
+        if name:
+            page.append(Frame.text_frame(name, presentation_class="title"))
+        page.append(Frame.text_frame([List(texts)] if name else texts))
+        slides.body.append(page)
+    table = Table("costs")
+    table.set_values([["Item", "Cost"], ["Roof", "9,000"]])
+    frame = Frame()
+    frame.append(table)
+    slides.body.get_draw_page(0).append(frame)
+    slides.save(tmp_path / "a.odp")
+    document = read_one(tmp_path / "a.odp")
+    assert document.title == "The plan"
+    assert document.text == (
+        "# Budget\n\n- 12,000 for the roof\n- 预算已批准\n\n| Item | Cost |\n| --- | --- |\n| Roof | 9,000 |\n\n"
+        "# page 2\n\nWhat is left\n"
+    )
+
+
 def test_book(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.epub", "w") as book:
         book.writestr(
@@ -149,14 +176,14 @@ def test_book(tmp_path: Path) -> None:
     assert kinds(document) == [("paragraph", ()), ("heading", ("Chapter",)), ("list", ("Chapter",))]
 
 
-@pytest.mark.parametrize("name", ["a.pptx", "a.xlsx", "a.epub", "a.odt", "a.ods", "a.xls", "a.xlsb"])
+@pytest.mark.parametrize("name", ["a.pptx", "a.xlsx", "a.epub", "a.odt", "a.odp", "a.ods", "a.xls", "a.xlsb"])
 def test_broken(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"PK\x03\x04 not really")
     with pytest.raises(IngestionError, match="damaged, encrypted or no"):
         read_one(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub", "a.odt", "a.ods"])
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub", "a.odt", "a.odp", "a.ods"])
 def test_exploding_archive(tmp_path: Path, name: str) -> None:
     with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", bytes(converted.SUSPECT_UNPACKED + 1))

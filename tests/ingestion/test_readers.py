@@ -277,7 +277,7 @@ def test_broken_document(tmp_path: Path, name: str) -> None:
         read_one(tmp_path / name)
 
 
-@pytest.mark.parametrize(("name", "newer"), [("a.doc", ".docx"), ("b.ET", ".xlsx"), ("c.odp", ".pptx")])
+@pytest.mark.parametrize(("name", "newer"), [("a.doc", ".docx"), ("b.ET", ".xlsx"), ("c.ppt", ".pptx")])
 def test_older_formats_name_what_to_save_them_as(tmp_path: Path, name: str, newer: str) -> None:
     (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0")
     with pytest.raises(IngestionError, match=f"cannot be read.*Save it as {newer}"):
@@ -294,6 +294,7 @@ def test_older_formats_name_what_to_save_them_as(tmp_path: Path, name: str, newe
         ("python_calamine", ".xls"),
         ("odfdo", ".odt"),
         ("odfdo", ".ods"),
+        ("odfdo", ".odp"),
     ],
 )
 def test_missing_extra_names_the_command(

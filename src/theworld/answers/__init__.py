@@ -1,9 +1,8 @@
 """What is shown as an answer: passages with their places, and how sure they are."""
 
 from theworld.answers.excerpts import QuestionCoverage
-from theworld.answers.passages import compose_passages, relevant, see_also
+from theworld.answers.passages import answer_text, compose_passages, relevant, said_text, see_also, shown_text
 from theworld.answers.sureness import probability_in, sureness_of
-from theworld.answers.wording import answer_text, said_text, shown_text
 
 __all__ = [
     "QuestionCoverage",

@@ -1,4 +1,4 @@
-"""The passages a person is shown: whole blocks under their headings, the best first, within a limit of characters.
+"""The passages a person is shown, and how: whole blocks under their headings, the best first, within a limit.
 
 1. Notes are taken in their order while they fit. One that does not fit is cut to the run of its paragraphs, lines or
    sentences that says most of the question, where enough of the limit is left; then nothing further is taken. After the
@@ -14,6 +14,7 @@ table's header, a list's introduction) is the lead, which is shown before them.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -21,11 +22,11 @@ from functools import cache
 from itertools import accumulate, takewhile
 
 from theworld.answers.excerpts import QuestionCoverage, best_excerpt, is_row
-from theworld.answers.wording import GOES_ON
 from theworld.questions.words import QuestionWords
-from theworld.state import Candidate, Passage
-from theworld.state.answers import place_of
+from theworld.state import Answer, Candidate, Passage
+from theworld.state.answers import SEE_ALSO, UNSURE, place_of
 from theworld.stores.records import Note, StoredNote
+from theworld.text import Language
 from theworld.text.sentences import announces, open_fence
 
 ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
@@ -34,6 +35,11 @@ ReadText = Callable[[str, int, int], str]
 """(document id, start, end) to the document's text there; empty when it cannot be read."""
 Around = Callable[[str, int], Mapping[int, StoredNote]]
 """(document id, ordinal) to the notes on each side of that one, by their ordinals."""
+
+GOES_ON = "\n…"
+"""After a passage that is cut."""
+_FENCE = re.compile(r"^ *(`{3,}|~{3,})", re.MULTILINE)
+_WORDS = {"en": {"between": "; ", "quoted": "{}: {}"}, "zh": {"between": "；", "quoted": "《{}》：{}"}}
 
 NOTES = 6
 """Notes, best first, that passages are taken from."""
@@ -49,7 +55,7 @@ NEIGHBOURS = 3
 LEAST_RELEVANCE = 0.3
 """Share of the best note's relevance below which a note is neither shown nor named: in a small folder what is left of
 it, in a large one without use (of twelve sets of documents no answer needed one)."""
-SEE_ALSO = 3
+MOST_SEE_ALSO = 3
 """Further places named."""
 LONGEST_GAP = 4
 """Characters of white space between notes of one passage."""
@@ -164,7 +170,7 @@ def see_also(
     )
     places = (_place(note, whole_path=note.document_id in namesakes) for note in left)
     hidden = [place for place in dict.fromkeys(places) if place not in {one.place for one in shown}]
-    lengths = accumulate(len(place) + FRAME for place in hidden[:SEE_ALSO])
+    lengths = accumulate(len(place) + FRAME for place in hidden[:MOST_SEE_ALSO])
     return tuple(place for place, length in zip(hidden, lengths, strict=False) if length <= limit)
 
 
@@ -302,3 +308,31 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
 
 def _place(note: Note, *, whole_path: bool = False) -> str:
     return place_of(note.document_id, note.source, note.title, note.section, whole_path=whole_path)
+
+
+def answer_text(answer: Answer, language: Language) -> str:
+    """Return what is shown of an answer with passages, in the language asked for."""
+    parts = [UNSURE[language]] if answer.sureness == "unsure" else []
+    parts += [answer.short] if answer.short else []
+    parts += [f"{passage.place} [{passage.number}]\n{shown_text(passage)}" for passage in answer.passages]
+    parts += [SEE_ALSO[language] + _WORDS[language]["between"].join(answer.see_also)] if answer.see_also else []
+    return "\n\n".join(parts)
+
+
+def shown_text(passage: Passage) -> str:
+    """Return a passage's text with a mark where it goes on, and its last code block closed."""
+    fences = _FENCE.findall(passage.text)
+    closing = f"\n{fences[-1]}" if len(fences) % 2 else ""
+    return f"{passage.text}{GOES_ON}{closing}" if passage.goes_on or closing else passage.text
+
+
+def said_text(answer: Answer, language: Language) -> str:
+    """Return what a conversation remembers of an answer: its short form, and the first passage under its title.
+
+    What a later "she" or "there" may mean stands first; further passages would only offer more to be meant.
+    """
+    if not answer.passages:
+        return answer.text
+    first = answer.passages[0]
+    quoted = _WORDS[language]["quoted"].format(first.title or first.place, first.text)
+    return "\n".join(filter(None, (answer.short, quoted)))

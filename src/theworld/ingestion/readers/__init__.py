@@ -27,7 +27,7 @@ def _read_mail(path: Path) -> Iterator[SourceDocument | FailedSource]:
 _NEWER = {
     **dict.fromkeys((".doc", ".rtf", ".wps"), ".docx"),
     ".et": ".xlsx",
-    **dict.fromkeys((".ppt", ".pptm", ".odp", ".dps"), ".pptx"),
+    **dict.fromkeys((".ppt", ".pptm", ".dps"), ".pptx"),
 }
 """Formats of documents that no reader knows, and what their programs also write."""
 

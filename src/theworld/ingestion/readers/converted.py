@@ -14,12 +14,9 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import datetime
-from functools import lru_cache
 from io import BytesIO
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +32,10 @@ from theworld.ingestion.readers.document import (
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.readers.pdf import read_pdf
-from theworld.ingestion.readers.tables import MOST_SPANNED, Cell, captioned_table
+from theworld.ingestion.readers.tables import captioned_table
+from theworld.ingestion.readers.workbooks import WORKBOOKS, read_workbook, rows_of
 
-EXTENSIONS = (".pdf", ".docx", ".docm", ".odt", ".pptx", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".epub")
+EXTENSIONS = (".pdf", ".docx", ".docm", ".odt", ".pptx", ".odp", ".epub", *WORKBOOKS)
 LARGEST_UNPACKED = 500_000_000
 """Bytes; parsers hold several times as much in memory. Books and slides with their pictures are well below."""
 SUSPECT_UNPACKED = 50_000_000
@@ -62,12 +60,6 @@ _NOTE_LINK = re.compile(r"\[(?:↑|(\[\d+\]))\]\(#(?:foot|end)note-[\w-]+\)")
 _HEADING = re.compile(r"^#", re.MULTILINE)
 _BOLD_LINE = re.compile(r"(?<=\n)\n\*\*([^*\n]{1,80})\*\*(?=\n\n)")
 """What stands for a heading in Word where no style says so."""
-_Sheets = Iterator[tuple[str, list[list[Cell]]]]
-"""Names and rows of a workbook's sheets."""
-_Range = tuple[tuple[int, int], tuple[int, int]]
-"""First row and column, last row and column of merged cells, from 0."""
-_FORMAT = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|\[[^\]]*\]|[_*].|([#0?.,]+)|(.)')
-"""Of a number's format: text, currencies, single characters, (colours, space), digits, signs."""
 _BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 
 
@@ -182,12 +174,15 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
             title, text = read_pdf(data)
             return title or title_from_name(path), text
         if kind in WORKBOOKS:
-            return _workbook(data, path)
+            title, text = read_workbook(data, kind)
+            return title or title_from_name(path), text
         if kind == ".odt":
             from odfdo import Document
 
             text = str(Document(BytesIO(data)).to_markdown())
             return "", text.replace("\n\\\n", "\n\n")  # an empty line within a paragraph
+        if kind == ".odp":
+            return _slides(data)
         # It takes over a second to import, which other kinds need not wait for.
         from markitdown import MissingDependencyException, StreamInfo
         from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
@@ -219,122 +214,22 @@ def _damaged(path: Path, error: Exception) -> IngestionError:
     return IngestionError(reason, where=str(path), remedy="Open it and save it anew.")
 
 
-def _workbook(data: bytes, path: Path) -> tuple[str, str]:
-    """Return title and sheets of a workbook, a heading and a table each, with the values that formulas had."""
-    title, sheets = WORKBOOKS[path.suffix.lower()](data)
-    tables = ((name, captioned_table(rows, least=1)) for name, rows in sheets)
-    return title or title_from_name(path), "".join(f"## {name}\n\n{table}\n\n" for name, table in tables if table)
-
-
-def _excel(data: bytes) -> tuple[str, _Sheets]:
-    """Return title and sheets of Excel 2007 and later; numbers with the signs and units of their format."""
-    from openpyxl import load_workbook
-    from python_calamine import CalamineError, CalamineWorkbook
-
-    book, merged = load_workbook(BytesIO(data), read_only=True, data_only=True), dict[str, list[_Range] | None]()
-    with suppress(CalamineError):  # openpyxl does not tell them without reading all into memory
-        other = CalamineWorkbook.from_object(BytesIO(data))
-        merged = {name: other.get_sheet_by_name(name).merged_cell_ranges for name in other.sheet_names}
-    for sheet in book.worksheets:
-        sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
-    return book.properties.title or "", (
-        (
-            sheet.title,
-            _spanning(
-                [[_words(cell.value, cell.number_format or "") for cell in row] for row in sheet.iter_rows()],
-                merged.get(sheet.title),
-            ),
-        )
-        for sheet in book.worksheets
-    )
-
-
-def _older_excel(data: bytes) -> tuple[str, _Sheets]:
-    """Return no title and the sheets of Excel's binary formats."""
-    from python_calamine import CalamineWorkbook
-
-    book = CalamineWorkbook.from_object(BytesIO(data))
-    sheets = map(book.get_sheet_by_name, book.sheet_names)
-    return "", (
-        (
-            sheet.name,
-            _spanning(
-                [[_words(value) for value in row] for row in sheet.to_python(skip_empty_area=False)],
-                sheet.merged_cell_ranges,
-            ),
-        )
-        for sheet in sheets
-    )
-
-
-def _open_document(data: bytes) -> tuple[str, _Sheets]:
-    """Return title and sheets of OpenDocument, numbers as they are shown."""
+def _slides(data: bytes) -> tuple[str, str]:
+    """Return title and slides of OpenDocument: each its title as a heading, its texts and tables, the notes."""
     from odfdo import Document
 
-    def words(cell: Any) -> str:
-        shown = " ".join(paragraph.text_recursive for paragraph in cell.get_elements("text:p")).strip()
-        return _words(cell.value) if cell.type == "date" or not shown else shown
-
-    def spanned(cell: Any, what: str) -> int:
-        return int(cell.get_attribute(f"table:number-{what}-spanned") or 1)
-
-    book = Document(BytesIO(data))
-    for sheet in book.body.tables:
-        sheet.rstrip(aggressive=True)  # it may have a million empty rows
-    return book.meta.title or "", (
-        (
-            sheet.name or "",
-            [
-                [
-                    (words(cell), spanned(cell, "columns"), spanned(cell, "rows"))
-                    for cell in row.traverse()
-                    if cell.tag != "table:covered-table-cell"
-                ]
-                for row in sheet.traverse()
-            ],
+    def shown(box: Any) -> str:
+        if tables := box.get_elements("descendant::table:table"):
+            return "\n\n".join(captioned_table(rows_of(table), least=1) for table in tables)
+        said = (
+            (one.text_recursive.strip(), len(one.get_elements("ancestor::text:list"))) for one in box.get_paragraphs()
         )
-        for sheet in book.body.tables
-    )
+        return "\n".join(f"{'  ' * (depth - 1)}- {text}" if depth else f"{text}\n" for text, depth in said if text)
 
-
-WORKBOOKS = {
-    **dict.fromkeys((".xlsx", ".xlsm"), _excel),
-    **dict.fromkeys((".xlsb", ".xls"), _older_excel),
-    ".ods": _open_document,
-}
-
-
-def _spanning(rows: list[list[str]], merged: Iterable[_Range] | None) -> list[list[Cell]]:
-    """Return rows of cells, those of merged ones but the first left out."""
-    spans, covered = dict[tuple[int, int], tuple[int, int]](), set[tuple[int, int]]()
-    for (top, left), (bottom, right) in merged or ():
-        if bottom - top < MOST_SPANNED and right - left < MOST_SPANNED:
-            spans[top, left] = (right - left + 1, bottom - top + 1)
-            covered |= set(product(range(top, bottom + 1), range(left, right + 1))) - {(top, left)}
-    return [
-        [(words, *spans.get((y, x), (1, 1))) for x, words in enumerate(row) if (y, x) not in covered]
-        for y, row in enumerate(rows)
-    ]
-
-
-def _words(value: object, shown_as: str = "") -> str:
-    """Return a cell's value: dates as in ISO 8601, a number with what its format puts before and after it."""
-    if isinstance(value, datetime):
-        return value.isoformat(" ", "minutes").removesuffix(" 00:00")
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return "" if value is None else str(value).strip()
-    before, after = _signs(shown_as)
-    number = f"{value * 100:.12g}" if "%" in after else f"{value:.15g}"
-    return f"{before}{number}{after}".strip()
-
-
-@lru_cache(256)
-def _signs(shown_as: str) -> tuple[str, str]:
-    """Return what a number's format puts before and after it; nothing for one of a date, a fraction or a text."""
-    around, after = ["", ""], False
-    for quoted, currency, escaped, digits, sign in _FORMAT.findall(shown_as.partition(";")[0]):
-        if sign.isalpha() or sign in {"/", "@"} or (digits and around[1]):  # "General"; 555-1234
-            return "", ""
-        after = after or digits != ""
-        around[after] += quoted or currency or escaped or sign
-    return around[0], around[1]
+    book, slides = Document(BytesIO(data)), list[str]()
+    for page in book.body.get_draw_pages():
+        boxes = page.get_elements("descendant::draw:frame | descendant::draw:custom-shape")
+        heads = [box for box in boxes if box.get_attribute("presentation:class") == "title"]
+        title = " ".join(" ".join(head.text_recursive for head in heads).split()) or page.name or ""
+        slides.append("\n\n".join([f"# {title}", *(shown(box) for box in boxes if box not in heads)]))
+    return book.meta.title or "", "\n\n".join(slides)

@@ -1,0 +1,153 @@
+"""Workbooks of Excel and OpenDocument as tables of Markdown, a sheet each, with what a person sees in the cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache
+from io import BytesIO
+from itertools import product
+from typing import Any
+
+from theworld.ingestion.readers.tables import MOST_SPANNED, Cell, captioned_table
+
+_Sheets = Iterator[tuple[str, list[list[Cell]]]]
+"""Names and rows of a workbook's sheets."""
+_Range = tuple[tuple[int, int], tuple[int, int]]
+"""First row and column, last row and column of merged cells, from 0."""
+_FORMAT = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|\[[^\]]*\]|[_*].|([#0?.,]+)|(.)')
+"""Of a number's format: text, currencies, single characters, (colours, space), digits, signs."""
+
+
+def read_workbook(data: bytes, kind: str) -> tuple[str, str]:
+    """Return title and sheets of a workbook, a heading and a table each, with the values that formulas had.
+
+    `kind` is its file's extension; whatever the parsers below raise on damaged and encrypted files passes through.
+    """
+    title, sheets = WORKBOOKS[kind](data)
+    tables = ((name, captioned_table(rows, least=1)) for name, rows in sheets)
+    return title, "".join(f"## {name}\n\n{table}\n\n" for name, table in tables if table)
+
+
+def _excel(data: bytes) -> tuple[str, _Sheets]:
+    """Return title and sheets of Excel 2007 and later; numbers with the signs and units of their format."""
+    from openpyxl import load_workbook
+    from python_calamine import CalamineError, CalamineWorkbook
+
+    book, merged = load_workbook(BytesIO(data), read_only=True, data_only=True), dict[str, list[_Range] | None]()
+    with suppress(CalamineError):  # openpyxl does not tell them without reading all into memory
+        other = CalamineWorkbook.from_object(BytesIO(data))
+        merged = {name: other.get_sheet_by_name(name).merged_cell_ranges for name in other.sheet_names}
+    for sheet in book.worksheets:
+        sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
+    return book.properties.title or "", (
+        (
+            sheet.title,
+            _spanning(
+                [[_words(cell.value, cell.number_format or "") for cell in row] for row in sheet.iter_rows()],
+                merged.get(sheet.title),
+            ),
+        )
+        for sheet in book.worksheets
+    )
+
+
+def _older_excel(data: bytes) -> tuple[str, _Sheets]:
+    """Return no title and the sheets of Excel's binary formats."""
+    from python_calamine import CalamineWorkbook
+
+    book = CalamineWorkbook.from_object(BytesIO(data))
+    sheets = map(book.get_sheet_by_name, book.sheet_names)
+    return "", (
+        (
+            sheet.name,
+            _spanning(
+                [[_words(value) for value in row] for row in sheet.to_python(skip_empty_area=False)],
+                sheet.merged_cell_ranges,
+            ),
+        )
+        for sheet in sheets
+    )
+
+
+def _open_document(data: bytes) -> tuple[str, _Sheets]:
+    """Return title and sheets of OpenDocument, numbers as they are shown."""
+    from odfdo import Document
+
+    book = Document(BytesIO(data))
+    for sheet in book.body.tables:
+        sheet.rstrip(aggressive=True)  # it may have a million empty rows
+    return book.meta.title or "", ((sheet.name or "", rows_of(sheet)) for sheet in book.body.tables)
+
+
+def rows_of(table: Any) -> list[list[Cell]]:
+    """Return the cells of a table of OpenDocument, with how many columns and rows each spans."""
+
+    def words(cell: Any) -> str:
+        shown = " ".join(paragraph.text_recursive for paragraph in cell.get_elements("text:p")).strip()
+        return _words(cell.value) if cell.type == "date" or not shown else shown
+
+    def spanned(cell: Any, what: str) -> int:
+        return int(cell.get_attribute(f"table:number-{what}-spanned") or 1)
+
+    return [
+        [
+            (words(cell), spanned(cell, "columns"), spanned(cell, "rows"))
+            for cell in row.traverse()
+            if cell.tag != "table:covered-table-cell"
+        ]
+        for row in table.traverse()
+    ]
+
+
+WORKBOOKS = {
+    **dict.fromkeys((".xlsx", ".xlsm"), _excel),
+    **dict.fromkeys((".xlsb", ".xls"), _older_excel),
+    ".ods": _open_document,
+}
+
+
+def _spanning(rows: list[list[str]], merged: Iterable[_Range] | None) -> list[list[Cell]]:
+    """Return rows of cells, those of merged ones but the first left out."""
+    spans, covered = dict[tuple[int, int], tuple[int, int]](), set[tuple[int, int]]()
+    for (top, left), (bottom, right) in merged or ():
+        if bottom - top < MOST_SPANNED and right - left < MOST_SPANNED:
+            spans[top, left] = (right - left + 1, bottom - top + 1)
+            covered |= set(product(range(top, bottom + 1), range(left, right + 1))) - {(top, left)}
+    return [
+        [(words, *spans.get((y, x), (1, 1))) for x, words in enumerate(row) if (y, x) not in covered]
+        for y, row in enumerate(rows)
+    ]
+
+
+def _words(value: object, shown_as: str = "") -> str:
+    """Return a cell's value: dates as in ISO 8601, a number with what its format puts before and after it."""
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes").removesuffix(" 00:00")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "" if value is None else str(value).strip()
+    before, after, whole, decimals = _signs(shown_as)
+    number = f"{value * 100:.12g}" if "%" in after else f"{value:.15g}"
+    if number.lstrip("-").replace(".", "").isdigit():  # the zeros of 0123 and 2.50; further decimals stay
+        left, _, right = number.partition(".")
+        right = right.ljust(decimals, "0")
+        number = left.zfill(whole + left.startswith("-")) + f".{right}" * bool(right)
+    return f"{before}{number}{after}".strip()
+
+
+@lru_cache(256)
+def _signs(shown_as: str) -> tuple[str, str, int, int]:
+    """Return what a number's format puts before and after it, and digits and decimals that it has at least.
+
+    Nothing for one of a date, a fraction or a text.
+    """
+    around, shape = ["", ""], ""
+    for quoted, currency, escaped, digits, sign in _FORMAT.findall(shown_as.partition(";")[0]):
+        if sign.isalpha() or sign in {"/", "@"} or (digits and around[1]):  # "General"; 555-1234
+            return "", "", 0, 0
+        shape += digits
+        around[shape != ""] += quoted or currency or escaped or sign
+    whole, _, decimals = shape.partition(".")
+    return around[0], around[1], whole.count("0"), decimals.count("0")
