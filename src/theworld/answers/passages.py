@@ -52,9 +52,10 @@ FIRST_SHARE = 0.75
 note is shown whole where it fits at all."""
 NEIGHBOURS = 3
 """Notes on each side of the first that it may grow by."""
-LEAST_RELEVANCE = 0.3
+LEAST_RELEVANCE, LEAST_ABROAD = 0.3, 0.6
 """Share of the best note's relevance below which a note is neither shown nor named: in a small folder what is left of
-it, in a large one without use (of twelve sets of documents no answer needed one)."""
+it, in a large one without use (of twelve sets of documents no answer needed one). Of a note in another language than
+the best one more is asked: in a folder of both languages something of the other always lies near."""
 MOST_SEE_ALSO = 3
 """Further places named."""
 LONGEST_GAP = 4
@@ -151,8 +152,11 @@ def _divided(run: _Run, near: Mapping[int, StoredNote]) -> bool:
 
 def relevant(ranked: Sequence[Candidate]) -> list[Candidate]:
     """Return the notes that are not far less relevant than the best of them."""
-    least = LEAST_RELEVANCE * max((note.final_score for note in ranked), default=0.0)
-    return [note for note in ranked if note.final_score >= least]
+    if not ranked:
+        return []
+    best = max(ranked, key=lambda note: note.final_score)
+    least = {best.language: LEAST_RELEVANCE * best.final_score}
+    return [note for note in ranked if note.final_score >= least.get(note.language, LEAST_ABROAD * best.final_score)]
 
 
 def see_also(

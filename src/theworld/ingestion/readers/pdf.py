@@ -30,7 +30,7 @@ _Box = tuple[float, float, float, float]
 MARGIN = 0.1
 """Share of a page's height, above and below, in which running heads and feet stand."""
 RUNNING = (3, 0.02)
-"""Pages and share of them on which one stands at least; each chapter may have its own."""
+"""Pages (of a file of two: both) and share of them on which one stands at least; each chapter may have its own."""
 LARGER = 1.1
 """Times the size of most of the text from which a line is a heading."""
 MOST_LEVELS = 4
@@ -94,13 +94,13 @@ class _Line:
     fonts: Counter[str] = field(default_factory=Counter)
 
     @property
-    def kind(self) -> tuple[str, int, int]:
-        """What it is part of, the same for lines that belong together: (table, heading, code or text, page, box)."""
+    def kind(self) -> tuple[str, int, int, int]:
+        """What it is part of, the same for lines that belong together: (sort, page, box, level)."""
         if self.table:
-            return "table", 0, 0
+            return "table", 0, 0, 0
         if self.level:
-            return "heading", self.page, self.box
-        return ("code", self.page, 0) if self.mono else ("text", 0, 0)
+            return "heading", self.page, self.box, self.level
+        return ("code", self.page, 0, 0) if self.mono else ("text", 0, 0, 0)
 
     @property
     def running(self) -> str:
@@ -126,7 +126,7 @@ def read_pdf(data: bytes) -> tuple[str, str]:
     except PdfminerException as error:
         raise error.args[0] if error.args and isinstance(error.args[0], Exception) else error from None
     seen = Counter(key for key, _ in {(line.running, line.page) for line in lines if line.running})
-    often = max(RUNNING[0], RUNNING[1] * pages)
+    often = max(min(RUNNING[0], max(pages, 2)), RUNNING[1] * pages)
     lines = [line for line in lines if seen[line.running] < often]
     _set_levels(lines, outline)
     title = _title(lines, named)
@@ -400,8 +400,12 @@ def _usual_size(text: Iterable[_Line]) -> float:
 
 
 def _runs(text: Iterable[_Line]) -> list[list[_Line]]:
-    """Return the lines of one type that follow each other in a box."""
-    return [list(run) for _, run in groupby(text, key=lambda line: (line.page, line.box, line.size, line.bold))]
+    """Return the lines of one type that follow each other in a box; what begins with a number begins anew."""
+    runs: list[list[_Line]] = []
+    for _, alike in groupby(text, key=lambda line: (line.page, line.box, line.size, line.bold)):
+        for place, line in enumerate(alike):
+            runs[-1:] = [*runs[-1:], [line]] if not place or _NUMBERED.match(line.text) else [[*runs[-1], line]]
+    return runs
 
 
 def _may_head(run: Sequence[_Line], longest: int) -> bool:
@@ -427,22 +431,24 @@ def _blocks(lines: Sequence[_Line]) -> Iterator[str]:
         elif kind == "code":
             left = min(line.left for line in run)
             yield fenced("\n".join(" " * round(line.left - left) + line.text for line in run))
-        elif kind == "heading":
-            yield f"{'#' * run[0].level} {_joined(run, words)}"
         else:
             starts = [place for place in range(1, len(run)) if not _goes_on(run[place - 1], run[place])]
             for first, last in pairwise([0, *starts, len(run)]):
                 text = _joined(run[first:last], words)
-                if bullet := _BULLET.match(text):
+                if kind == "heading":
+                    yield f"{'#' * run[0].level} {text}"
+                elif bullet := _BULLET.match(text):
                     yield f"- {text[bullet.end() :]}"
                 else:
                     yield f"\\{text}" if _MARKUP.match(text) else text
 
 
 def _goes_on(last: _Line, line: _Line) -> bool:
-    """Return whether a line goes on with the paragraph of the line before it."""
+    """Return whether a line goes on with the paragraph, or heading, of the line before it."""
     if _BULLET.match(line.text) or _NUMBERED.match(line.text):
         return False
+    if line.level:
+        return True
     ended = _SENTENCE_END.search(last.text) is not None
     if (last.page, last.box) == (line.page, line.box):
         return not (ended and (last.right < SHORT_LINE or line.left > last.left + 1))
