@@ -179,7 +179,9 @@ WARM_UP_QUESTIONS = {
 
 
 def warm_up(graph: Any, resources: Resources) -> None:
-    """Ask the graph in the languages of the notes, of the tenant that has most of them, without a language model.
+    """Ask the graph in both languages, of the tenant that has most notes, without a language model.
+
+    Notes of one language are asked in the other too, whose models take a second and some 60 MB.
 
     A warm-up that fails is logged: the first question may then be late, and says itself what is wrong.
     """
@@ -188,9 +190,8 @@ def warm_up(graph: Any, resources: Resources) -> None:
         return
     tenant = max(sorted(tenants), key=lambda name: tenants[name]["notes"])
     context = Context(tenant=tenant, use_model=False, deadline_ms=BACKGROUND_DEADLINE_MS)
-    for language, question in WARM_UP_QUESTIONS.items():
-        if language in tenants[tenant]["languages"]:
-            try:
-                graph.invoke({"question": question}, context=context)
-            except Exception as error:  # what is wrong is for the first question to say
-                _LOG.warning("the warm-up failed, the first question may be late: %s", error)
+    for question in WARM_UP_QUESTIONS.values():
+        try:
+            graph.invoke({"question": question}, context=context)
+        except Exception as error:  # what is wrong is for the first question to say
+            _LOG.warning("the warm-up failed, the first question may be late: %s", error)

@@ -62,3 +62,23 @@ def test_blocks_stand_under_headings(tmp_path: Path) -> None:
         ("heading", ("一",), 0), ("paragraph", ("一",), 0), ("list", ("一",), 2), ("heading", ("二",), 0),
         ("code", ("二",), 0),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("title", "heading", "expected"),
+    [
+        ("Tomatoes | Garden Post", "Tomatoes", "Tomatoes"),
+        ("Garden Post: Tomatoes – 2025", "Tomatoes", "Tomatoes"),
+        ("Growing tomatoes", "Tomatoes", "Growing tomatoes"),
+        ("番茄 - 园艺", "番茄", "番茄"),
+        ("", "Tomatoes", "Tomatoes"),
+        ("Garden Post", "", "Garden Post"),
+    ],
+)
+def test_the_title_is_that_of_the_page_without_its_site(
+    tmp_path: Path, title: str, heading: str, expected: str
+) -> None:
+    (tmp_path / "a.html").write_text(f"<title>{title}</title><h1>{heading}</h1><p>Water them.</p>", "utf-8")
+    (document,) = read_source(tmp_path / "a.html")
+    assert document.title == expected
+    assert (f"# {heading}\n" in document.text) is (heading != expected and heading != "")

@@ -115,3 +115,17 @@ def test_files_inside_the_folder_are_included(tmp_path: Path, line: str, include
     assert [file.id for file in find_sources([root]).files] == ["pages/a.md"] + ["parts/b.md", "parts/c.md"] * (
         not included
     )
+
+
+def test_components_of_mdx_stand_for_their_files(tmp_path: Path) -> None:
+    for name, text in {
+        "docs/a.mdx": "import Part from \"./_part.mdx\";\nimport Same from '@site/docs/_part.mdx'\n"
+        "import X from './x.jsx';\n\n# A\n\n<Part id=\"1\" />\n\nThen <Same/>\n\n<X />\n",
+        "docs/_part.mdx": "---\ntitle: Part\n---\n| Region | MHz |\n|---|---|\n| EU | 868 |\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    (document,) = read_source(tmp_path / "docs" / "a.mdx", tmp_path)
+    assert document.text.count("| EU | 868 |") == 2
+    assert "import" not in document.text
+    assert [file.path.name for file in find_sources([tmp_path]).files] == ["a.mdx"]

@@ -192,6 +192,24 @@ def test_title_and_table_of_docx(tmp_path: Path) -> None:
     assert document.text[slice(*table.lead)].splitlines()[0] == "| Country | Rate |"
 
 
+def test_merged_cells_of_docx(tmp_path: Path) -> None:
+    word = Document()
+    word.add_paragraph("Before.")
+    table = word.add_table(3, 4)
+    rows = [("Age", "Half day", "", "Full"), ("", "Morning", "Afternoon", "day"), ("Under 2", "£38", "£36", "£68")]
+    for cells, row in zip(rows, table.rows, strict=True):
+        for words, cell in zip(cells, row.cells, strict=True):
+            cell.text = words
+    table.cell(0, 0).merge(table.cell(1, 0))
+    table.cell(0, 1).merge(table.cell(0, 2))
+    word.add_paragraph("After.")
+    word.save(str(tmp_path / "a.docx"))
+    assert read_one(tmp_path / "a.docx").text.rstrip() == (
+        "Before.\n\n| Age | Half day Morning | Half day Afternoon | Full day |\n| --- | --- | --- | --- |\n"
+        "| Under 2 | £38 | £36 | £68 |\n\nAfter."
+    )
+
+
 def test_footnotes_of_docx_are_plain_numbers(tmp_path: Path) -> None:
     word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     text = "<w:p><w:r><w:t>{}</w:t></w:r>{}</w:p>"

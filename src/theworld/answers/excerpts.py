@@ -99,10 +99,8 @@ def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: Sequence
             first -= 1
         else:
             break
-    while last > best and (leads[last] or _within_row(note.text, units[last][1])):
+    while last > best and leads[last]:
         last -= 1
-    while first < best and _within_row(note.text, units[first][0]):
-        first += 1
     start, end = units[first][0], units[last][1]
     cut = end - start > room
     return start, last_break(note.text, start + room // 2, start + room) if cut else end, cut
@@ -130,13 +128,6 @@ def _opening(note: Note, start: int) -> str:
     return "\n".join(above[:-3:-1]) if len(above) > 1 and _RULE.fullmatch(above[-2]) else ""
 
 
-def _within_row(text: str, place: int) -> bool:
-    """Return whether a place is neither the beginning nor the end of a table's row."""
-    begins = text.rfind("\n", 0, place) + 1
-    row = text[begins : text.find("\n", place) if "\n" in text[place:] else len(text)]
-    return is_row(row) and bool(text[begins:place].strip()) and bool(row[place - begins :].strip())
-
-
 def is_row(line: str) -> bool:
     """Return whether a line is one of a table."""
     return line.lstrip().startswith("|")
@@ -145,7 +136,7 @@ def is_row(line: str) -> bool:
 def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
     """Return (start, end) of a text's paragraphs, code whole.
 
-    Of what does not fit, lines of code, items and rows, and the sentences of those that do not fit either. A list is to
+    Of what does not fit, lines of code, items and rows, and the sentences of items that do not fit either. A list is to
     fit with what announces it.
     """
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
@@ -156,7 +147,8 @@ def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
         announced = not coded and _is_list(text[slice(*whole)]) and units and announces(text[slice(*units[-1])])
         fits = whole[1] - (units[-1][0] if announced else whole[0]) <= room
         for start, end in [whole] if fits else paragraph if coded else _items(text, paragraph):
-            sentences = split_sentences(text[start:end]) if end - start > room else []
+            piece = text[start:end]
+            sentences = split_sentences(piece) if len(piece) > room and not is_row(piece) else []
             for left, right in [(start + one.start, start + one.end) for one in sentences] or [(start, end)]:
                 inside = [line for line in lines if left <= line[0] and line[1] <= right]
                 units += inside if right - left > room and inside else [(left, right)]

@@ -38,7 +38,7 @@ Around = Callable[[str, int], Mapping[int, StoredNote]]
 
 GOES_ON = "\n…"
 """After a passage that is cut."""
-_FENCE = re.compile(r"^ *(`{3,}|~{3,})", re.MULTILINE)
+_FENCE = re.compile(r"^ *(`{3,}(?!.*`)|~{3,})", re.MULTILINE)
 _WORDS = {"en": {"between": "; ", "quoted": "{}: {}"}, "zh": {"between": "；", "quoted": "《{}》：{}"}}
 
 NOTES = 6

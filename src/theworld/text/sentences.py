@@ -84,7 +84,7 @@ _COLON = re.compile(r"[:：][\s*_]*\Z")
 _TERM = re.compile(rf"\s*(?:[-*+]\s+|\d+[.)]\s+)?\*\*[^*\n]{{1,{LONGEST_TERM}}}\*\*\s*\Z")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
 _LINE_END = 20
-FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+FENCE = re.compile(r"^[ \t]*(?:`{3,}(?!.*`)|~~~)", re.MULTILINE)
 """A line that opens or closes a code block."""
 
 

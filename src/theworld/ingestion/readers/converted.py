@@ -20,6 +20,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from bs4 import BeautifulSoup
+
 from theworld.errors import IngestionError
 from theworld.ingestion.child import Child, ChildEndedError
 from theworld.ingestion.readers.document import (
@@ -32,7 +34,7 @@ from theworld.ingestion.readers.document import (
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.readers.pdf import read_pdf
-from theworld.ingestion.readers.tables import captioned_table
+from theworld.ingestion.readers.tables import captioned_table, html_table
 from theworld.ingestion.readers.workbooks import WORKBOOKS, read_workbook, rows_of
 
 EXTENSIONS = (".pdf", ".docx", ".docm", ".odt", ".pptx", ".odp", ".epub", *WORKBOOKS)
@@ -53,8 +55,8 @@ IDLE_S = 30.0
 WORD_TITLE = "p[style-name='Title'] => h1:fresh"
 """What a paragraph styled as the document's title is: the heading above all others."""
 _HARMFUL = "Divide it, or save it anew without what it embeds."
-_NO_HEADER = re.compile(r"^\|(?: *\|)+\n(\|[ |-]+\|)\n(\|.*)$", re.MULTILINE)
-"""A table to which markitdown gave an empty header, as to most of Word: its first row is the header."""
+_PLACE, _TABLE = "\ue000{}\ue001", re.compile("\\s*\ue000(\\d+)\ue001\\s*")
+"""Where a table of Word stands, by its number."""
 _NOTE_LINK = re.compile(r"\[(?:↑|(\[\d+\]))\]\(#(?:foot|end)note-[\w-]+\)")
 """The number of a footnote of Word, which leads to it, and the arrow back."""
 _HEADING = re.compile(r"^#", re.MULTILINE)
@@ -183,27 +185,46 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
             return "", text.replace("\n\\\n", "\n\n")  # an empty line within a paragraph
         if kind == ".odp":
             return _slides(data)
-        # It takes over a second to import, which other kinds need not wait for.
-        from markitdown import MissingDependencyException, StreamInfo
-        from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
-
-        # The converter is chosen here: markitdown itself would take a broken file for plain text.
-        converters: dict[str, Any] = {".pptx": PptxConverter, ".epub": EpubConverter}
-        try:
-            converter = converters.get(kind, DocxConverter)()
-            text = str(converter.convert(BytesIO(data), StreamInfo(extension=kind), style_map=WORD_TITLE).markdown)
-        except MissingDependencyException as error:
-            raise ModuleNotFoundError(str(error)) from error
-        book = _BOOK_TITLE.match(text) if kind == ".epub" else None
-        if kind not in converters and not _HEADING.search(text):
-            text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
-        return (book[1] if book else ""), _NOTE_LINK.sub(r"\1", _NO_HEADER.sub(r"\2\n\1", text))
+        return _by_markitdown(data, kind)
     except MemoryError:
         raise
     except ModuleNotFoundError as error:
         raise needs_extra(path) from error
     except Exception as error:  # whatever the parsers below raise on damaged or encrypted files
         raise _damaged(path, error) from error
+
+
+def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
+    """Return the title of a book, else none, and Markdown; of Word headings where no style makes any."""
+    # It takes over a second to import, which other kinds need not wait for.
+    from markitdown import MissingDependencyException, StreamInfo
+    from markitdown.converters import DocxConverter, EpubConverter, HtmlConverter, PptxConverter
+
+    class WithTables(HtmlConverter):
+        """Makes tables as they are made of pages: markitdown forgets which cells span others."""
+
+        def convert_string(self, html_content: str, **options: Any) -> Any:
+            soup = BeautifulSoup(html_content, "html.parser")
+            tables = [table for table in soup("table") if table.find_parent("table") is None]
+            for place, table in enumerate(tables):
+                table.replace_with(_PLACE.format(place))
+            found = super().convert_string(str(soup), **options)
+            found.markdown = _TABLE.sub(lambda at: f"\n\n{html_table(tables[int(at[1])])}\n\n", found.markdown)
+            return found
+
+    # The converter is chosen here: markitdown itself would take a broken file for plain text.
+    converters: dict[str, Any] = {".pptx": PptxConverter, ".epub": EpubConverter}
+    try:
+        converter = converters.get(kind, DocxConverter)()
+        if kind not in converters:
+            converter._html_converter = WithTables()
+        text = str(converter.convert(BytesIO(data), StreamInfo(extension=kind), style_map=WORD_TITLE).markdown)
+    except MissingDependencyException as error:
+        raise ModuleNotFoundError(str(error)) from error
+    book = _BOOK_TITLE.match(text) if kind == ".epub" else None
+    if kind not in converters and not _HEADING.search(text):
+        text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
+    return (book[1] if book else ""), _NOTE_LINK.sub(r"\1", text)
 
 
 def _damaged(path: Path, error: Exception) -> IngestionError:

@@ -23,11 +23,12 @@ _INCLUDE = re.compile(r"^[ \t]*\.\. include::[ \t]*(?P<rst>\S+)[ \t]*$(?!\n[ \t]
 """The inclusion of a whole file in RST."""
 INCLUDE_MARKDOWN = re.compile(
     r"^[ \t]*(?:<!--\s*@include:\s*(?P<vitepress>[^\s{}#]+)\s*-->|\{\{\s*#include\s+(?P<mdbook>[^\s:{}]+)\s*\}\}|"
-    r"--8<--[ \t]+\"(?P<mkdocs>[^\"\n:]+)\")[ \t]*$",
+    r"--8<--[ \t]+\"(?P<mkdocs>[^\"\n:]+)\"|"
+    r"import[ \t]+(?P<component>[A-Z]\w*)[ \t]+from[ \t]+['\"](?P<mdx>[^'\"\n]+\.mdx?)['\"];?)[ \t]*$",
     re.M,
 )
-"""The same in the Markdown of VitePress, mdBook and MkDocs."""
-_MARKS = (b"include::", b"@include:", b"#include", b"--8<--")
+"""The same in the Markdown of VitePress, mdBook and MkDocs, and in MDX, where a component stands for the file."""
+_MARKS = (b"include::", b"@include:", b"#include", b"--8<--", b"import ")
 """Without one of these a file includes none, and need not be searched."""
 
 
@@ -101,8 +102,11 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
 
 
 def resolved(path: Path, root: Path, name: str) -> Path | None:
-    """Return the file below a root that a directive names, from its own file's folder, after a slash from any above."""
-    here = path.resolve().parent
+    """Return the file below a root that a directive names, from its own file's folder, after a slash from any above.
+
+    `@site` is Docusaurus' name of such a folder.
+    """
+    here, name = path.resolve().parent, name.removeprefix("@site")
     for folder in [here, *here.parents] if name.startswith("/") else [here]:
         found = (folder / name.strip().lstrip("/")).resolve()
         if found.is_relative_to(root.resolve()) and found.is_file():

@@ -42,12 +42,17 @@ _LAYOUT = ["table", "pre", "h1", "h2", "h3", "h4", "h5", "h6"]
 """What no table of data has in its cells."""
 _DECLARED = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
 _LANGUAGE = re.compile(r"(?:language|lang|highlight)-(?:source-)?(\w+)")
+_SITE = re.compile(r"^[^\0]*[|–—·•»:-](?=\0)|(?<=\0)[|–—·•«:-][^\0]*$")
+"""The name of a site before or after that of its page."""
 _GAPS = re.compile(r"\n(?:[ \t]*\n)+")
 _FENCED = re.compile(r"^(?P<mark>`{3,})[^\n`]*\n.*?^(?P=mark)$", re.MULTILINE | re.DOTALL)
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
-    """Yield the page's one document, titled by <title>, else by its first <h1>, else by the file's name."""
+    """Yield the page's one document, titled by <title>, else by its first <h1>, else by the file's name.
+
+    A <title> often names the site as well, before or after the page's own <h1>: then this is the title.
+    """
     if find_spec("markdownify") is None:
         raise needs_extra(path)
     data = read_bytes(path)
@@ -56,10 +61,13 @@ def read(path: Path) -> Iterator[SourceDocument]:
         with suppress(LookupError, UnicodeDecodeError):
             markup = data.decode(declared[1].decode("ascii")).removeprefix("\ufeff")
     soup = BeautifulSoup(read_text(path) if markup is None else markup, "html.parser")
-    title = _text_of(soup.title) or _text_of(soup.h1) or title_from_name(path)
+    title = _text_of(soup.title)
     metadata = {"lang": lang} if isinstance(soup.html, Tag) and (lang := str(soup.html.get("lang", ""))) else {}
     _drop(soup)
-    if soup.h1 is not None and _text_of(soup.h1) == title:
+    heading = _text_of(soup.h1)
+    if not title or (heading and _SITE.sub("", f" {title} ".replace(f" {heading} ", "\0")) == "\0"):
+        title = heading or title_from_name(path)
+    if soup.h1 is not None and heading in {"", title}:
         soup.h1.decompose()
     yield replace(described(require_text(_to_text(soup), path), path, title=title), metadata=metadata)
 

@@ -45,6 +45,8 @@ _FRONT_MATTER = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<fields>(?:.*?\r?\n)?)(?:(?P=mark)|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL
 )
 """YAML between lines of dashes, or TOML between lines of plus signs."""
+_COMPONENT = re.compile(r"<(?P<name>[A-Z]\w*)\b[^<>]*/>")
+"""A component of MDX without content."""
 _META_DATA = re.compile(r"\A(?:[a-z][a-z0-9_-]*:[ \t]+\S.*\r?\n)+(?=\s*#)")
 """MultiMarkdown's front matter, which MkDocs reads too: `key: value` lines before the first heading."""
 
@@ -66,7 +68,7 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
 
 def _with_included(text: str, path: Path, root: Path, within: Sequence[Path] = ()) -> str:
     """Return a text with the files below a root that it includes in the places of their names, none within itself."""
-    above = (*within, path.resolve())
+    above, components = (*within, path.resolve()), dict[str, str]()
 
     def inserted(match: re.Match[str]) -> str:
         found = resolved(path, root, match[match.lastgroup or 0])
@@ -75,9 +77,13 @@ def _with_included(text: str, path: Path, root: Path, within: Sequence[Path] = (
         part = read_text(found)
         if found.suffix.lower() in MARKDOWN:
             part = _with_included(_FRONT_MATTER.sub("", part, count=1), found, root, above)
+        if match["component"]:
+            components[match["component"]] = part.strip("\n")
+            return ""
         return part.strip("\n")
 
-    return INCLUDE_MARKDOWN.sub(inserted, text)
+    text = INCLUDE_MARKDOWN.sub(inserted, text)
+    return _COMPONENT.sub(lambda one: components.get(one["name"], one[0]), text) if components else text
 
 
 def described(text: str, path: Path, *, start: int = 0, title: str = "", only_headings: bool = False) -> SourceDocument:

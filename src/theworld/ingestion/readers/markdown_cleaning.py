@@ -22,7 +22,9 @@ from theworld.ingestion.readers.document import bold, fenced
 from theworld.ingestion.readers.tables import html_table
 from theworld.text.language import has_ideographs
 
-_FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*(?P=mark)[`~]*[ \t]*(?:\n|\Z)", re.M | re.S)
+_FENCE = re.compile(
+    r"^[ \t]*(?P<mark>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*(?P=mark)[`~]*[ \t]*(?:\n|\Z)", re.M | re.S
+)
 _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P=mark)(?!`)")
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _PRE = re.compile(r"[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
@@ -48,6 +50,14 @@ _TOKEN = re.compile(
 """What tells where something computed begins and ends in MDX."""
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _LITERAL = re.compile(r"(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\$])*)(?P=quote)|-?\d+(?:\.\d+)?|true|false")
+_DATA = re.compile(
+    r"(?:\b(?P<key>\w+)[\"']?\s*:|[\[,(])\s*(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)", re.S
+)
+"""A text in the objects and lists of a script; those of attributes stand behind other marks."""
+_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
+_NAMING = frozenset("title question heading label name summary".split())
+FEWEST_WORDS = 3
+"""Of a text in a script that is something said, not a name or a style."""
 _GONE = "\0"
 _HOLDS_NOTHING = re.compile(r"<(?!t[dh]\b)(?P<element>\w+)\b[^<>]*>\s*\0[\s\0]*</(?P=element)\s*>")
 _LINE_GONE = re.compile(r"^[ \t]*(?:(?:[-*+>]|#{1,6}|\d+[.)])[ \t]*)*\0[ \t\0]*(?:\n|\Z)", re.M)
@@ -85,7 +95,7 @@ _TAG = re.compile(
 )
 _CLOSED = re.compile(r"</(?P<closed>[A-Za-z][A-Za-z0-9.-]*)\s*>|<(?P<single>[A-Z][A-Za-z0-9.]*)(?:\s[^<>]*)?/>")
 _VALUED = re.compile(r"[\w-]=[\"'{]")
-_SPOKEN = re.compile(r"\b(?:label|title|summary|caption)=(?:\"([^\"]*)\"|'([^']*)')")
+_SPOKEN = re.compile(r"\b(?:label|title|summary|caption|description)=(?:\"([^\"]*)\"|'([^']*)')")
 _STYLING = frozenset(
     "class className style id type icon color size width height align valign vertical variant key".split()
 )
@@ -126,7 +136,7 @@ _REFERENCE = re.compile(
     rf"{_SPAN.pattern}|(?<!\])\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)+)\](?:\[(?P<name>[^\[\]\n]*)\])?(?![(\[:])"
 )
 _ENTITY = re.compile(r"(?P<target>\]\([^()\s]*)|&(?:#\w+|[A-Za-z]\w*);")
-_LINE_BREAK = re.compile(r"(\|?)(?:\s*<br\s*/?>)+\s*(?=(\|?))", re.I)
+_LINE_BREAK = re.compile(r"(\|?)(?:\s*<(?:br\s*/?|/?(?:[uo]l|li|p)\b[^<>]*)>)+\s*(?=(\|?))", re.I)
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.M)
 _PADDING = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)|-{4,}")
 """What only lines up the columns of a table's source: it would fill notes and answers with blanks."""
@@ -173,7 +183,7 @@ def without_expressions(text: str) -> str:
             continue  # within another one
         attribute = text[start - 1 : start] == "="
         if text[start] != "{":
-            instead = ""
+            instead = _said_by_export(text[start:end])
         elif literal := _LITERAL.fullmatch(text[start + 1 : end - 1].strip()):
             instead = text[start:end] if attribute else literal["text"] or ""
         else:
@@ -184,6 +194,16 @@ def without_expressions(text: str) -> str:
     while (less := _HOLDS_NOTHING.sub(_GONE, text)) != text:
         text = less
     return _LINE_GONE.sub("", text).replace(_GONE, "")
+
+
+def _said_by_export(code: str) -> str:
+    """Return the texts of several words that data of a page holds, each with those of its keys that name it in bold."""
+    said = []
+    for one in _DATA.finditer(code) if code.startswith("export") else ():
+        words = _PLACEHOLDER.sub("", re.sub(r"\\(.)", lambda mark: "\n" if mark[1] == "n" else mark[1], one["text"]))
+        if has_ideographs(words) or len(words.split()) >= FEWEST_WORDS:
+            said.append(bold(" ".join(words.split())) if one["key"] in _NAMING else words.strip())
+    return "".join(f"\n{words}\n" for words in said)
 
 
 def _computed(text: str) -> Iterator[tuple[int, int]]:

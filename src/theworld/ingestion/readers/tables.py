@@ -71,7 +71,8 @@ def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> st
     """Return rows as a Markdown table, the first its header (else it has an empty one); "" for no rows.
 
     Cells are repeated where they span, empty rows and columns dropped. Where cells of the header span columns, and the
-    next row stands below these alone, it is part of the header: "Fee" over "Adults" is "Fee Adults".
+    next row says more below these but nothing in the first column, it is part of the header: "Fee" over "Adults" is
+    "Fee Adults".
     """
     filled = list(_filled(rows))
     if not filled:
@@ -83,7 +84,8 @@ def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> st
         and wide
         and 0 not in wide  # rows of data have something in the first column
         and first < len(filled)
-        and all(column[first] in ("", column[first - 1]) for place, column in enumerate(columns) if place not in wide)
+        and columns[0][first] in ("", columns[0][first - 1])
+        and all(columns[place][first] for place in wide)
     ):
         wide, first = filled[first][1], first + 1
     columns = [(" ".join(dict.fromkeys(filter(None, column[:first]))), *column[first:]) for column in columns]
