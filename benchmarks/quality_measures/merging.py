@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from theworld.evaluation.datasets import Dataset, read_records
+from theworld.evaluation.datasets import Dataset, read_lines
 from theworld.packages import cache_folder
 from theworld.stores.ledger.evaluations import Query
 
@@ -44,7 +44,7 @@ def merge_datasets(datasets: Sequence[Dataset], folder: Path | None = None) -> t
 def _add(dataset: Dataset, records: dict[str, dict[str, Any]], known: dict[tuple[str, str], str]) -> Mapping[str, str]:
     """Add a set's documents; return its ids -> their ids in the merged corpus."""
     ids: dict[str, str] = {}
-    for _, record in read_records(dataset.corpus):
+    for record in (json.loads(line) for _, line in read_lines(dataset.corpus)):
         content = (str(record.get("title") or ""), record["text"])
         if content not in known:
             free = record["_id"]

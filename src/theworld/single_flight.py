@@ -20,9 +20,6 @@ class SingleFlightCache(Generic[K, V]):
     """
 
     def __init__(self, size: int) -> None:
-        """Raise ValueError for a size below 1."""
-        if size < 1:
-            raise ValueError("size must be at least 1")
         self._size = size
         self._lock = threading.Lock()
         self._kept: OrderedDict[K, Future[V]] = OrderedDict()

@@ -83,5 +83,5 @@ def test_what_is_wrong_is_told_before_the_work(cli, dataset: Path, tmp_path: Pat
     assert missing.code == 5
     assert "is not a folder" in missing.err
     (dataset / "queries.jsonl").write_text("{oops", encoding="utf-8")
-    assert "queries.jsonl, line 1: is no JSON object" in cli("eval", "retrieval", dataset).err
+    assert "queries.jsonl, line 1: Invalid JSON" in cli("eval", "retrieval", dataset).err
     assert not (tmp_path / "cache").exists()

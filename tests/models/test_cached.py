@@ -76,8 +76,6 @@ def test_the_least_recently_asked_is_forgotten() -> None:
     for text in ("a", "b", "a", "c", "a", "b"):
         cached.embed_query(text)
     assert inner.asked == ["a", "b", "c", "b"]
-    with pytest.raises(ValueError, match="at least 1"):
-        CachedEmbedder(inner, size=0)
 
 
 def test_shared_vectors_cannot_be_changed() -> None:

@@ -43,7 +43,7 @@ def asked(number, tenant="default", path="hybrid", created=None):
 
 
 def writer_over(journal, **changes):
-    return RequestWriter(journal, **{"capacity": 1000, "retention_days": 30, **changes})
+    return RequestWriter(journal, **{"retention_days": 30, **changes})
 
 
 def test_what_is_put_is_written_by_another_thread(journal):
@@ -56,7 +56,8 @@ def test_what_is_put_is_written_by_another_thread(journal):
     assert (writer.counts.written, writer.counts.dropped) == (200, 0)
 
 
-def test_a_full_queue_drops_the_oldest_and_counts_them(journal, caplog):
+def test_a_full_queue_drops_the_oldest_and_counts_them(journal, caplog, monkeypatch):
+    monkeypatch.setattr("theworld.service.requests.writer.QUEUE", 5)
     entered, release = threading.Event(), threading.Event()
 
     class Slow(RequestJournal):
@@ -65,7 +66,7 @@ def test_a_full_queue_drops_the_oldest_and_counts_them(journal, caplog):
             release.wait(60)
             super().write(records)
 
-    writer = writer_over(Slow(journal._ledger), capacity=5)
+    writer = writer_over(Slow(journal._ledger))
     writer.put(asked(0))
     assert entered.wait(60)
     for number in range(1, 21):

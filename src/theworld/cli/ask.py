@@ -47,18 +47,14 @@ def read_history(path: Path) -> list[Message]:
 
     Raises InvalidQuestionError naming file and message or line.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InvalidQuestionError(f"the history cannot be read: {reason}.", where=str(path)) from error
     from pydantic import TypeAdapter, ValidationError
 
     from theworld.state import Message
 
-    messages, whole = TypeAdapter(Message), text.lstrip().startswith("[")
-    found, where = [], str(path)
+    messages, found, where = TypeAdapter(Message), list[Message](), str(path)
     try:
+        text = path.read_text(encoding="utf-8-sig")
+        whole = text.lstrip().startswith("[")
         # Lines end with \n alone: a text may hold other ends of lines, as JSON allows.
         for number, one in enumerate(json.loads(text) if whole else text.split("\n"), start=1):
             if not whole and not one.strip():
@@ -72,6 +68,9 @@ def read_history(path: Path) -> list[Message]:
                     f"has the role {row.get('role')!r}.", where=where, remedy=f"Allowed: {', '.join(ROLES)}."
                 )
             found.append(messages.validate_python(row))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InvalidQuestionError(f"the history cannot be read: {reason}.", where=str(path)) from error
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.text import Text
@@ -35,13 +36,9 @@ from theworld.cli.output import (
 )
 from theworld.errors import StoreError
 
-if TYPE_CHECKING:
-    from theworld.stores.ledger.catalog import DocumentData
-
 NOTHING_INGESTED = 5
 NEAREST = 3
 """Ids that are named in place of one that is not there."""
-_PAGE = 500
 _UNKNOWN = "-"
 
 
@@ -167,15 +164,10 @@ def list_documents(
     as_json: JsonFlag = False,
 ) -> None:
     """List the documents of a store: id, title, notes, languages, when they were written."""
-    found: list[DocumentData] = []
-    after: str | None = ""
-    total, wanted = 0, read_filters(filters)
+    wanted, most = read_filters(filters), limit or sys.maxsize
     with opened_store(store) as opened:
-        while after is not None and (limit is None or len(found) < limit):
-            size = _PAGE if limit is None else min(_PAGE, limit - len(found))
-            page = opened.documents(tenant=tenant, search=search, filters=wanted, after=after, limit=size)
-            found += page.documents
-            after, total = page.next_after, page.total
+        page = opened.documents(tenant=tenant, search=search, filters=wanted, limit=most)
+        found, total = page.documents, page.total
         tenants = [] if total else sorted(opened.ledger.counts())
     if as_json:
         print_json({"total": total, "documents": [document.model_dump() for document in found]})

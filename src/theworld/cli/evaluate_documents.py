@@ -29,21 +29,25 @@ if TYPE_CHECKING:
     from theworld.settings import Settings
 
 
+KeptStore = Annotated[
+    Path | None,
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        help="Keep the store there and reuse it: only changed files cost time.",
+        show_default="a temporary folder",
+    ),
+]
+ResultsFile = Annotated[
+    Path | None, typer.Option("--results", metavar="FILE", help="Write answers, files and notes as JSON lines.")
+]
 FailuresFlag = Annotated[bool, typer.Option("--failures", help="List each failed question with its cause.")]
 
 
 def documents(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Folders with corpus/ and questions.jsonl.")],
     *,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            "--store",
-            metavar="DIR",
-            help="Keep the store there and reuse it: only changed files cost time. With several sets: DIR/NAME.",
-            show_default="a temporary folder",
-        ),
-    ] = None,
+    store: KeptStore = None,
     limit: LimitOption = None,
     failures: FailuresFlag = False,
     compare: Annotated[
@@ -52,14 +56,7 @@ def documents(
             "--compare", help="Measure BM25, LangChain, LlamaIndex and Haystack too, on the same files and questions."
         ),
     ] = False,
-    results: Annotated[
-        Path | None,
-        typer.Option(
-            "--results",
-            metavar="FILE",
-            help="Write answers, files and notes as JSON lines; with several sets: FILE/NAME.jsonl.",
-        ),
-    ] = None,
+    results: ResultsFile = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Ask the questions of a set over its documents, without a language model, and measure the answers.
@@ -68,7 +65,8 @@ def documents(
     in questions.jsonl: id, kind (fact, howto, two-file or unanswerable),
     question, answers (a list of strings of which one shows that the answer is
     there) and files (a list of those it stands in). docs/evaluation.md explains
-    every field and measure.
+    every field and measure. With several sets, each has its store in DIR/NAME
+    and its results in FILE/NAME.jsonl.
 
     For example: theworld eval documents ./handbook --store handbook.store --failures --compare
     """
@@ -115,8 +113,8 @@ def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> t
     from theworld.evaluation.documents.scoring import DocumentsReport
     from theworld.graph import build_graph, open_resources
 
-    with store_folder(place) as folder, watching() as watch:
-        settings = settings_for(folder)
+    with tempfile.TemporaryDirectory(prefix="theworld-") as temporary, watching() as watch:
+        settings = settings_for(place or Path(temporary) / "store")
         report = ingested(questions, settings)
         with open_resources(settings) as resources:
             answers = ask_questions(questions, build_graph(resources), watch)
@@ -143,16 +141,6 @@ def ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
             "holds no file that can be read.", where=str(questions.corpus), remedy="Put the documents there."
         )
     return report
-
-
-@contextmanager
-def store_folder(place: Path | None) -> Iterator[Path]:
-    """Yield the place of a store: the one given, or a temporary one."""
-    if place is not None:
-        yield place
-        return
-    with tempfile.TemporaryDirectory(prefix="theworld-documents-") as folder:
-        yield Path(folder) / "documents.store"
 
 
 @contextmanager
@@ -241,10 +229,7 @@ def show_figures(head: str, rows: Iterable[tuple[str, Figures]]) -> None:
 def threads(
     folder: Annotated[Path, typer.Argument(metavar="SET", help="Folder with corpus/ and threads.jsonl.")],
     *,
-    store: Annotated[
-        Path | None,
-        typer.Option("--store", metavar="DIR", help="Keep the store there.", show_default="a temporary folder"),
-    ] = None,
+    store: KeptStore = None,
     rewriting_only: Annotated[
         bool, typer.Option("--rewriting-only", help="Measure the stand-alone questions alone; nothing is searched.")
     ] = False,
@@ -253,10 +238,7 @@ def threads(
     ] = False,
     limit: LimitOption = None,
     failures: FailuresFlag = False,
-    results: Annotated[
-        Path | None,
-        typer.Option("--results", metavar="FILE", help="Write answers, files and notes of every turn as JSON lines."),
-    ] = None,
+    results: ResultsFile = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Hold conversations over documents and measure every turn, asked as typed and as a person made it stand alone.
@@ -283,8 +265,8 @@ def threads(
         if rewriting_only:
             figures = measure_threads(found, documents, None, watch(f"Reading {documents.name}", turns))
         else:
-            with store_folder(store) as place:
-                settings = settings_for(place)
+            with tempfile.TemporaryDirectory(prefix="theworld-") as temporary:
+                settings = settings_for(store or Path(temporary) / "store")
                 ingested(documents, settings)
                 with open_resources(settings) as resources:
                     graph = build_graph(resources)

@@ -82,14 +82,12 @@ def opened_store(store: Path | None, **options: Any) -> KnowledgeStore:
     return open_store(settings_for(store), **options)
 
 
-@contextmanager
-def opened_ledger(settings: Settings) -> Iterator[Database]:
+def opened_ledger(settings: Settings) -> Database:
     """Open what the service keeps in a store that must be there: keys and records."""
     from theworld.stores.ledger.opening import open_database, require_ledger
 
     require_ledger(settings)
-    with open_database(settings.store, settings.ledger_server, writable=True) as ledger:
-        yield ledger
+    return open_database(settings.store, settings.ledger_server, writable=True)
 
 
 @contextmanager

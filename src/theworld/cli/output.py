@@ -138,11 +138,7 @@ def _show_steps(out: Console, answer: QueryOutput, *, verbose: bool) -> None:
         if len(paths) > PATHS_SHOWN:
             out.print(Text(f"  and {len(paths) - PATHS_SHOWN} more (--json has them all)", style="dim"))
     if verbose:
-        table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
-        table.add_column("Stage", no_wrap=True)
-        table.add_column("ms", justify="right")
-        table.add_column("Counts")
-        table.add_column("Notes", overflow="fold")
+        table = plain_table(("Stage", "ms", "Counts", "Notes"), right=["ms"])
         for stage in answer.stages:
             counts = ", ".join(f"{name} {number}" for name, number in stage.counts.items())
             table.add_row(stage.stage, f"{stage.elapsed_ms:.1f}", counts, Text(printable("; ".join(stage.notes))))

@@ -84,17 +84,15 @@ def check_store_folder(settings: Settings) -> Iterator[Finding]:
 
 def check_writer(settings: Settings) -> Iterator[Finding]:
     """Look whether a process has the folder's writer lock; it is not kept."""
-    folder = settings.store
-    owner = read_json(folder / "writer.json")
-    pid = owner.get("pid") if isinstance(owner, dict) else None
-    if not (folder / "writer.lock").exists() or not os.access(folder, os.W_OK):
-        yield Finding("writer", "ok", "none", facts={"pid": None})
-        return
-    try:
-        with FileLock(folder / "writer.lock", timeout=0):
-            held = False
-    except Timeout:
-        held = True
+    folder, pid, held = settings.store, None, False
+    if (folder / "writer.lock").exists() and os.access(folder, os.W_OK):
+        owner = read_json(folder / "writer.json")
+        pid = owner.get("pid") if isinstance(owner, dict) else None
+        try:
+            with FileLock(folder / "writer.lock", timeout=0):
+                pass
+        except Timeout:
+            held = True
     facts = {"pid": pid, "held": held}
     if held:
         who = "another process" if pid is None else f"process {pid}"

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from theworld import __version__
 from theworld.errors import IngestionError
@@ -46,6 +45,26 @@ class Dataset:
     """In the order of the file."""
 
 
+class Record(BaseModel):
+    """A document of the corpus; what else stands on its line is read when it is ingested."""
+
+    id: str = Field(alias="_id")
+    text: str
+
+
+class Gold(BaseModel):
+    """What is right about a query."""
+
+    answers: Annotated[tuple[str, ...], BeforeValidator(lambda one: (one,) if isinstance(one, str) else one)] = ()
+    type: Any = None
+
+
+class AskedRecord(Record):
+    """A query."""
+
+    metadata: Gold | None = None
+
+
 def load_dataset(folder: Path) -> Dataset:
     """Read and check a BEIR folder.
 
@@ -55,23 +74,18 @@ def load_dataset(folder: Path) -> Dataset:
     if not folder.is_dir():
         raise IngestionError("is not a folder.", where=str(folder), remedy="Give a BEIR folder with corpus.jsonl.")
     corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
-    documents = frozenset(record["_id"] for _, record in read_records(corpus))
+    documents = frozenset(record.id for _, record in read_rows(corpus, Record, _LAYOUT))
     with corpus.open("rb") as file:
         fingerprint = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
-    records = {record["_id"]: (line, record) for line, record in read_records(queries)}
+    records = {record.id: record for _, record in read_rows(queries, AskedRecord, _LAYOUT)}
     qrels = next((folder / name for name in QRELS_FILES if (folder / name).is_file()), None)
     if qrels is None:
         raise IngestionError("has no qrels/test.tsv and no qrels.tsv.", where=str(folder))
     grades = _read_qrels(qrels, documents, records)
     found = []
-    for key, (line, record) in records.items():
-        metadata = record.get("metadata") or {}
-        answers = metadata.get("answers", []) if isinstance(metadata, dict) else None
-        answers = [answers] if isinstance(answers, str) else answers
-        if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
-            raise _wrong(queries, line, "has `metadata.answers` that is no list of texts.")
-        kind = str(metadata.get("type") or "")
-        found.append(Query(key, record["text"], tuple(answers), kind, grades.get(key, {})))
+    for key, record in records.items():
+        gold = record.metadata or Gold()
+        found.append(Query(key, record.text, gold.answers, str(gold.type or ""), grades.get(key, {})))
     return Dataset(folder.resolve().name, corpus, documents, fingerprint, tuple(found))
 
 
@@ -98,40 +112,24 @@ def read_lines(path: Path, remedy: str = "") -> Iterator[tuple[int, str]]:
 def read_rows(path: Path, model: type[Row], remedy: str) -> Iterator[tuple[str, Row]]:
     """Yield where each line of a file stands, and the line as a model; only line feeds end one.
 
-    Raises IngestionError with file, line and field where a line is wrong, or when there is none.
+    Raises IngestionError with file, line and field where a line is wrong, its id repeated, or when there is none.
     """
-    where = ""
+    where, seen = "", set[str]()
     for number, line in read_lines(path, remedy):
         where = f"{path}, line {number}"
         try:
-            yield where, model.model_validate_json(line)
+            row = model.model_validate_json(line)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             what = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
             raise IngestionError(f"{what}.", where=where, remedy=remedy) from error
+        name = getattr(row, "id", where)
+        if name in seen:
+            raise IngestionError(f"repeats the id {name!r}.", where=where, remedy="Ids must be unique.")
+        seen.add(name)
+        yield where, row
     if not where:
         raise IngestionError("holds nothing.", where=str(path), remedy=remedy)
-
-
-def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number and object of every line; `_id` and `text` are present, ids are unique. Raises as `load_dataset`."""
-    seen: set[str] = set()
-    for number, line in read_lines(path, _LAYOUT):
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise _wrong(path, number, f"is no JSON object: {error}.") from error
-        if not isinstance(record, dict):
-            raise _wrong(path, number, f"is a {type(record).__name__}, not a JSON object.")
-        for name in ("_id", "text"):
-            if not isinstance(record.get(name), str):
-                raise _wrong(path, number, f"has no text field `{name}`.")
-        if record["_id"] in seen:
-            raise _wrong(path, number, f"repeats the _id {record['_id']!r}.", "Ids must be unique.")
-        seen.add(record["_id"])
-        yield number, record
-    if not seen:
-        raise IngestionError("holds no records.", where=str(path))
 
 
 def _read_qrels(path: Path, documents: Collection[str], queries: Collection[str]) -> dict[str, dict[str, int]]:

@@ -26,9 +26,9 @@ _CHINESE_TOKEN = re.compile(rf"[{CJK_RANGES}]|[^\s{CJK_RANGES}]+")
 
 
 def recall_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
-    """Return the share of gold documents among the first k, k >= 1."""
+    """Return the share of gold documents among the first k."""
     right = _gold_of(gold)
-    return len(right.intersection(_first(k, ranking))) / len(right)
+    return len(right.intersection(list(dict.fromkeys(ranking))[:k])) / len(right)
 
 
 def all_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
@@ -46,7 +46,7 @@ def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
 def ndcg_at(k: int, ranking: Sequence[str], grades: Mapping[str, int]) -> float:
     """Return nDCG at k as trec_eval computes `ndcg_cut`: gain = grade, discount = log2(rank + 1)."""
     _gold_of(grades)
-    found = _dcg([grades.get(document, 0) for document in _first(k, ranking)])
+    found = _dcg([grades.get(document, 0) for document in list(dict.fromkeys(ranking))[:k]])
     return found / _dcg(sorted(grades.values(), reverse=True)[:k])
 
 
@@ -62,12 +62,6 @@ def _dcg(gains: Sequence[int]) -> float:
     return sum(max(gain, 0) / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
-def _first(k: int, ranking: Sequence[str]) -> list[str]:
-    if k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
-    return list(dict.fromkeys(ranking))[:k]
-
-
 def _gold_of(gold: Collection[str]) -> set[str]:
     """Return the gold documents."""
     right = {document for document, grade in gold.items() if grade > 0} if isinstance(gold, Mapping) else set(gold)
@@ -78,8 +72,6 @@ def _gold_of(gold: Collection[str]) -> set[str]:
 
 def percentile(values: Sequence[float], share: float) -> float:
     """Return the nearest-rank percentile, `share` in (0, 1]: the least value that this share does not exceed."""
-    if not values or not 0 < share <= 1:
-        raise ValueError(f"a percentile needs values and a share in (0, 1], not {len(values)} values and {share}")
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 

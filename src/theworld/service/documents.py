@@ -62,8 +62,6 @@ class DocumentWriter:
         self._settings, self._models = settings, models
         self._store: KnowledgeStore | None = None
         self._using, self._release_at = threading.Lock(), 0.0
-        self.has_written = False
-        """Whether documents came since the start: what finds their mentions is loaded with the first."""
         self._timer: threading.Timer | None = None
         self.runs: deque[WriteRun] = deque(maxlen=REMEMBERED)
         """The last writes of this process, the latest last."""
@@ -81,7 +79,6 @@ class DocumentWriter:
             lambda store: ingest_given(documents, store, self._models, self._settings, tenant=tenant)
         )
         report = replace(report, failed=[*report.failed, *unread])
-        self.has_written = True
         what = what or next((document.id or document.title for document, _ in documents), "")
         self.runs.append(WriteRun(tenant, what, report))
         return report

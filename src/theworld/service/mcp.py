@@ -121,13 +121,12 @@ def make_server(service: Service, asker_of: Callable[[ServerRequestContext[Any, 
     root.setLevel(level)
     for tool in (faces.search, faces.fetch, faces.ask):
         server.add_tool(tool, annotations=_READING)
-    by_id = server.resource(
+    server.resource(
         DOCUMENTS + "{id}",
         name="document",
         description="The text of a document",
         security=ResourceSecurity(exempt_params={"id"}),  # an id is looked up, it is no path
-    )
-    by_id(faces.read_document)
+    )(faces.read_document)
     return server
 
 
@@ -294,33 +293,22 @@ async def mcp(request: Request, caller: Visiting) -> Response:
         raise ApiError(Code.FORBIDDEN, "it came from a page of another origin")
     if "json" not in request.headers.get("content-type", "").lower():
         raise ApiError(Code.NOT_JSON)
-    return _Reply(request.app.state.mcp, caller)
+    return _Reply(request.app.state.mcp, Asker(caller, request), await request.body())
 
 
 class _Reply(Response):
-    """Lets the SDK answer, and notices a client that goes meanwhile."""
+    """Lets the SDK answer a message that was read before; what the request brings next is that its client went."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager, caller: Caller) -> None:
-        super().__init__()
-        self._manager, self._caller = manager, caller
+    def __init__(self, manager: StreamableHTTPSessionManager, asker: Asker, message: bytes) -> None:
+        super().__init__(message)
+        self._manager, self._asker = manager, asker
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        messages, gone = asyncio.Queue[Message](), asyncio.Event()
+        """Answer."""
+        read = iter([{"type": "http.request", "body": self.body}])
 
-        async def watch() -> None:
-            while not gone.is_set():
-                messages.put_nowait(message := await receive())
-                if message["type"] == "http.disconnect":
-                    gone.set()
+        async def again() -> Message:
+            return next(read, None) or await receive()
 
-        async def when_gone() -> Message:
-            await gone.wait()
-            return {"type": "http.disconnect"}
-
-        scope["state"][_ASKER] = Asker(self._caller, Request(scope, when_gone))
-        watching = asyncio.ensure_future(watch())
-        try:
-            await self._manager.handle_request(scope, messages.get, send)
-        finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+        scope["state"][_ASKER] = self._asker
+        await self._manager.handle_request(scope, again, send)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
 from theworld.structure.errors import StructureParseError
 from theworld.structure.reading.repairing import LibraryMissingError
 from theworld.structure.search import Candidate, ExtractionStrategy, Search
@@ -47,14 +45,6 @@ if find_spec("yaml") is not None:
 
 def extract_structured_data(text: str, model_class: type[T]) -> T:
     """Return the object of type `model_class` that the text contains. Raises StructureParseError."""
-    model: Any = model_class
-    is_model = isinstance(model, type) and issubclass(model, BaseModel) and model.__pydantic_complete__
-    if isinstance(text, str) and is_model and target_of(model).plain:
-        try:
-            value: T = model.__pydantic_validator__.validate_json(text)
-            return value
-        except ValidationError:
-            pass
     result: T = search_text(text, target_of(model_class))[1].value
     return result
 

@@ -74,16 +74,11 @@ def tool_name(model: Any) -> str:
 
 
 def resolve(part: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
-    """Follow a `$ref` of a schema, and what stands beside it; references to themselves end."""
-    seen: set[str] = set()
+    """Follow a `$ref` of a schema, and what stands beside it."""
     merged = dict(part)
-    while "$ref" in merged and merged["$ref"] not in seen:
-        ref = merged.pop("$ref")
-        seen.add(ref)
-        found: Any = root
-        for step in ref.removeprefix("#/").split("/"):
-            found = found.get(step.replace("~1", "/").replace("~0", "~"), {})
-        merged = {**found, **merged}
+    while "$ref" in merged:
+        name = merged.pop("$ref").removeprefix("#/$defs/")
+        merged = {**root.get("$defs", {}).get(name, {}), **merged}
     if "$defs" in root:
         merged.setdefault("$defs", root["$defs"])
     return merged

@@ -37,8 +37,6 @@ class Target:
         self.fields = frozenset(name for field in fields for name in field.names)
         self.required = frozenset(field.names[0] for field in fields if field.required)
         self.kind = _kind_of(wanted)
-        self.plain = not self.required <= ENVELOPE_NAMES
-        """True where no unrelated object and no tool call can be valid, so that validation alone decides."""
 
     def validate(self, value: Any) -> Any:
         """Validate plain data as if it had been JSON.

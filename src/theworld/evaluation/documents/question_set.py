@@ -107,15 +107,13 @@ def load_question_set(folder: Path, limit: int | None = None) -> QuestionSet:
     corpus = folder / CORPUS
     if not corpus.is_dir():
         raise IngestionError(f"has no folder {CORPUS}/.", where=str(folder), remedy=_LAYOUT)
-    questions: dict[str, DocumentQuestion] = {}
+    questions = []
     for where, question in read_rows(folder / QUESTIONS, DocumentQuestion, _LAYOUT):
-        if question.id in questions:
-            raise IngestionError(f"repeats the id {question.id!r}.", where=where, remedy="Ids must be unique.")
         missing = [file for file in question.files if not (corpus / file).is_file()]
         if missing:
             raise IngestionError(f"files: {missing[0]!r} is not in {CORPUS}/.", where=where)
-        questions[question.id] = question
-    return QuestionSet(folder.name, corpus, tuple(questions.values())[:limit])
+        questions.append(question)
+    return QuestionSet(folder.name, corpus, tuple(questions[:limit]))
 
 
 Watch = Callable[[str, int], Callable[[], None]]

@@ -63,7 +63,8 @@ def readyz(request: Request) -> Readiness | Response:
         store.dense.spaces(_NOBODY)
         return ", ".join(embedder.name for embedder in resources.models.embedders.values())
 
-    load = "" if service.documents.has_written else "the first documents take seconds longer: they load models"
+    written = any(run.report.documents for run in service.documents.runs)
+    load = "" if written else "the first documents take seconds longer: they load models"
     kept = "off"
     if writer is not None:
         kept = f"{writer.waiting()} waiting, {writer.counts.written} written, {writer.counts.dropped} dropped"

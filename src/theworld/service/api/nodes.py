@@ -8,7 +8,8 @@ units of one node (width) and one layer (height).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from statistics import fmean
 
@@ -68,7 +69,12 @@ def placed(graph: CompiledGraph) -> NodeGraph:
     drawn = graph.get_graph()
     conditional = {(edge.source, edge.target): edge.conditional for edge in drawn.edges}
     edges = sorted(conditional)
-    layer = layers(list(drawn.nodes), edges)
+    before: dict[str, list[str]] = {name: [] for name in drawn.nodes}
+    for source, target in edges:
+        before[target].append(source)
+    layer: dict[str, int] = {}  # the longest way to each node; CycleError where steps run in a circle
+    for name in TopologicalSorter(before).static_order():
+        layer[name] = max((layer[one] + 1 for one in before[name]), default=0)
     routes: list[list[str]] = []
     for source, target in edges:
         points = [f"{source}{_POINT}{target}{_POINT}{level}" for level in range(layer[source] + 1, layer[target])]
@@ -83,19 +89,6 @@ def placed(graph: CompiledGraph) -> NodeGraph:
     names = sorted(drawn.nodes, key=layer.__getitem__)
     placed_nodes = [PlacedNode(name=name, x=x[name], y=layer[name]) for name in names]
     return NodeGraph(nodes=placed_nodes, edges=lines, width=max(x.values()) + 1, height=max(layer.values()) + 1)
-
-
-def layers(names: Iterable[str], edges: Edges) -> dict[str, int]:
-    """Return each node's layer: the longest way to it; ValueError where the steps run in a circle."""
-    found = dict.fromkeys(names, 0)
-    for _ in range(len(found) + 1):
-        moved = False
-        for source, target in edges:
-            if found[target] <= found[source]:
-                found[target], moved = found[source] + 1, True
-        if not moved:
-            return found
-    raise ValueError("the graph has a circle, which layers cannot show")
 
 
 def _places(layer: Mapping[str, int], steps: Edges) -> dict[str, float]:

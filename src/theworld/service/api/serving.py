@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -114,12 +114,21 @@ class RequestContext:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """Hold one of the slots; notice a client that goes while it waits or while its request is worked on."""
-        watcher, limiter = asyncio.ensure_future(self._watch()), self.service.limiter
+        """Hold one of the slots; notice a client that goes while it waits or while its request is worked on.
+
+        Raises ClientGoneError when it goes first.
+        """
+        watcher, slot = asyncio.ensure_future(self._watch()), self.service.limiter.slot(self.caller.tenant)
         try:
             async with AsyncExitStack() as held:
-                entering = held.enter_async_context(limiter.slot(self.caller.tenant))
-                await (entering if limiter.free else self._unless_gone(entering, watcher))
+                entering = asyncio.ensure_future(held.enter_async_context(slot))
+                try:
+                    await asyncio.wait({entering, watcher}, return_when=asyncio.FIRST_COMPLETED)
+                    if not entering.done():
+                        raise ClientGoneError
+                    entering.result()
+                finally:
+                    entering.cancel()
                 yield
         finally:
             watcher.cancel()
@@ -133,22 +142,6 @@ class RequestContext:
         while (await self.request.receive())["type"] != "http.disconnect":
             pass
         self.gone.set()
-
-    @staticmethod
-    async def _unless_gone(waiting: Awaitable[None], watcher: asyncio.Future[None]) -> None:
-        """Wait for something; ClientGoneError when the client goes first."""
-        task = asyncio.ensure_future(waiting)
-        try:
-            await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            task.cancel()
-            raise
-        if not task.done():
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-            raise ClientGoneError
-        task.result()
 
     async def answered(self, body: AskRequest | SearchRequest) -> Run:
         """Wait for a slot, run the graph there and put the run on record; raises what the caller has to be told."""

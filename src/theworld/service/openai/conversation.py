@@ -133,10 +133,16 @@ class Cited:
 def cited(current: RequestContext, run: Run, base: str) -> Cited:
     """Return a run's answer with its links; `base` is the address they begin with."""
     data = ask_data(current, run)
-    places = {one.number: linked(one, base) for one in data.citations}
-    # A place stands on one line, without what would end a Markdown title.
-    one_line = {n: " ".join(at["title"].replace('"', "'").replace("\\", "/").split()) for n, at in places.items()}
-    links = {number: (place["url"], one_line[number]) for number, place in places.items()}
+    links: dict[int, tuple[str, str]] = {}
+    sources = []
+    for one in data.citations:
+        at = linked(one, base)
+        # A title stands on one line, without what would end it in Markdown.
+        url, title = at["url"], " ".join(at["title"].replace('"', "'").replace("\\", "/").split())
+        links[one.number] = url, title
+        # Open WebUI numbers sources by `metadata.source`, so it must differ from note to note.
+        place = {"source": url, "name": title, "start": one.start, "end": one.end}
+        sources.append({"source": {"id": url, "name": title, "url": url}, "document": [one.quote], "metadata": [place]})
     text = data.answer
     found = list(_marks(text, data.result, links))
     if links and not found:  # an answer that cites as a whole
@@ -147,12 +153,6 @@ def cited(current: RequestContext, run: Run, base: str) -> Cited:
         for start, end, n in found
     ]
     definitions = [f'[{n}]: {links[n][0]} "{links[n][1]}"' for n in sorted({number for _, _, number in found})]
-    sources = []
-    for one in data.citations:
-        url, title = links[one.number]
-        # Open WebUI numbers sources by `metadata.source`, so it must differ from note to note.
-        place = {"source": url, "name": title, "start": one.start, "end": one.end}
-        sources.append({"source": {"id": url, "name": title, "url": url}, "document": [one.quote], "metadata": [place]})
     text = "\n\n".join(filter(None, [text, "\n".join(definitions), tables_text(data.tables, data.language)]))
     read = (run.question.question, *(message.content or "" for message in run.question.history))
     estimate = ModelUsage(prompt_tokens=sum(map(estimated_tokens, read)), completion_tokens=estimated_tokens(text))

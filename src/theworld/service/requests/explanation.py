@@ -49,11 +49,10 @@ def terms_by_note(record: RequestRecord) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for name, ranking in sorted(logged_rankings(record).items()):
         weight = weights.get(name, 1.0)
-        points = {note.note_id: note.score for note in _fuse(record, {name: ranking}, {name: 1.0})}
-        for note in _fuse(record, {name: ranking}, {name: weight}):
+        for note in _fuse(record, {name: ranking}, {}):
             hit = note.channels[name]
-            term = {"channel": name, "rank": hit.rank, "score": hit.score, "points": points[note.note_id]}
-            found.setdefault(note.note_id, []).append(term | {"weight": weight, "product": note.score})
+            term = {"channel": name, "rank": hit.rank, "score": hit.score, "points": note.score}
+            found.setdefault(note.note_id, []).append(term | {"weight": weight, "product": weight * note.score})
     return found
 
 
@@ -259,20 +258,15 @@ def _more(items: list[Any], say: Say) -> Iterator[str]:
 def as_mermaid(found: Explanation) -> str:
     """Return the request's way as a mermaid flowchart: only what ran, with counts and times."""
     lines = ["flowchart LR", f'  question["{_label(found.request["question"])}"]']
-    route = found.route or {}
-    lines.append(f'  route{{"{_label(str(route.get("path", "no route")))}"}}')
-    lines.append("  question --> route")
-    channels = [re.sub(r"\W", "_", name) for name in found.channels]
-    for node, (name, channel) in zip(channels, found.channels.items(), strict=True):
-        lines.append(f'  c_{node}["{_label(name)}<br/>{len(channel["hits"])}, {channel["elapsed_ms"] or 0:.1f} ms"]')
-        lines.append(f"  route --> c_{node}")
-    last = "route"
-    if channels:
-        lines.append(f'  fusion["{found.fusion["method"]}<br/>{len(found.fusion["notes"])}"]')
-        lines += [
-            f"  c_{node} -->|{channel['weight']:g}| fusion"
-            for node, channel in zip(channels, found.channels.values(), strict=True)
-        ]
+    path = (found.route or {}).get("path", "no route")
+    lines += [f'  route{{"{_label(str(path))}"}}', "  question --> route"]
+    last, fused = "route", list[str]()
+    for name, channel in found.channels.items():
+        node, told = "c_" + re.sub(r"\W", "_", name), f"{len(channel['hits'])}, {channel['elapsed_ms'] or 0:.1f} ms"
+        lines += [f'  {node}["{_label(name)}<br/>{told}"]', f"  route --> {node}"]
+        fused.append(f"  {node} -->|{channel['weight']:g}| fusion")
+    if fused:
+        lines += [f'  fusion["{found.fusion["method"]}<br/>{len(found.fusion["notes"])}"]', *fused]
         last = "fusion"
     if found.rerank["results"]:
         model = found.rerank["model_version"] or found.rerank["outcome"]

@@ -52,21 +52,19 @@ class RequestWriter:
         self,
         journal: RequestJournal,
         *,
-        capacity: int = QUEUE,
         retention_days: float,
         busy: Callable[[], bool] = lambda: False,
         watch: Callable[[int, WriterCounts], None] = lambda *_: None,
     ) -> None:
         """Start the thread; `watch` is told how many records wait, and the counts, whenever these change."""
         self._watch = watch
-        self._journal, self._capacity, self._keep_s = journal, capacity, retention_days * DAY_S
-        self._busy, self._full = busy, min(BATCH, capacity)
+        self._journal, self._busy, self._keep_s = journal, busy, retention_days * DAY_S
         self._queue: deque[FinishedRequest] = deque()
         self._pending: set[tuple[str, str]] = set()
+        """Tenant and request id of what is neither written nor dropped yet."""
         self._wake = threading.Condition()
         self._awaited = 0
         self._closing = False
-        self._idle = True
         self.counts = WriterCounts()
         self._next_prune = 0.0
         self._last_warning = 0.0
@@ -76,12 +74,12 @@ class RequestWriter:
     def put(self, asked: FinishedRequest) -> None:
         """Take a finished request; drops the oldest one waiting when there is no room."""
         with self._wake:
-            if len(self._queue) >= self._capacity:
+            if len(self._queue) >= QUEUE:
                 self._forget([self._queue.popleft()])
                 self._dropped(1, "the request log cannot keep up")
             self._queue.append(asked)
             self._pending.add((asked.tenant, asked.request_id))
-            if len(self._queue) in {1, self._full}:
+            if len(self._queue) in {1, BATCH}:
                 self._wake.notify_all()
             self._watch(len(self._queue), self.counts)
 
@@ -97,7 +95,7 @@ class RequestWriter:
 
     def flush(self, timeout_s: float = 30.0) -> bool:
         """Wait until everything put so far is written; False when that took too long."""
-        return self._until(lambda: not self._queue and self._idle, timeout_s)
+        return self._until(lambda: not self._pending, timeout_s)
 
     def close(self, timeout_s: float = 30.0) -> None:
         """Write what waits, then stop."""
@@ -118,18 +116,16 @@ class RequestWriter:
     def _work(self) -> None:
         while True:
             with self._wake:
-                self._idle = not self._queue
                 self._wake.notify_all()
                 self._wake.wait_for(lambda: self._queue or self._closing, PRUNE_S)
                 end = time.monotonic() + LONGEST_DELAY_S  # requests go first, for a while
                 while self._queue and time.monotonic() < end:
                     hurried = self._wake.wait_for(
-                        lambda: self._closing or self._awaited or len(self._queue) >= self._full, LINGER_S
+                        lambda: self._closing or self._awaited or len(self._queue) >= BATCH, LINGER_S
                     )
                     if hurried or not self._busy():
                         break
                 batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
-                self._idle = not batch
                 closing = self._closing
             if batch:
                 self._write(batch, closing=closing)
@@ -159,7 +155,7 @@ class RequestWriter:
             log.warning("requests could not be put on record: %s", error)
             if not self._journal.accepts():
                 with self._wake:  # back in front, as far as there is room, and a pause
-                    room = 0 if closing else max(0, self._capacity - len(self._queue))
+                    room = 0 if closing else max(0, QUEUE - len(self._queue))
                     kept = batch[max(0, len(batch) - room) :]
                     if len(kept) < len(batch):
                         self._forget(batch[: len(batch) - len(kept)])

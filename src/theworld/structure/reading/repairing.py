@@ -22,7 +22,7 @@ from typing import Any
 
 from theworld.errors import ModelError
 from theworld.packages import import_package
-from theworld.structure.reading.foreign import BLANK, INVISIBLE, before, json_literals, without_comments
+from theworld.structure.reading.foreign import BLANK, before, json_literals, without_comments
 from theworld.structure.reading.provenance import changes, cleanings, invented, surplus
 from theworld.structure.report import Repair
 
@@ -35,8 +35,6 @@ WORD = re.compile(r"[^\s,，;；、{}\[\]()｝］\"'“”/#]++(?:/(?![/*])[^\s,
 NUMBER = re.compile(r"-?(?:0|[1-9][\d_]*)?(?:\.\d*)?(?:[eE][-+]?\d*)?[-+/]?")
 OPENING = re.compile(r"[{\[]")
 SURROGATES = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
-CLEANABLE = re.compile(r"\s*[/#,}\]\x00-\x1f\x7f]")
-"""Where the standard parser stops before what cleaning takes away."""
 LENIENT = json.JSONDecoder(strict=False)
 CONSTANTS = {"none": None, "nil": None, "undefined": None, "true": True, "false": False, "null": None}
 
@@ -110,22 +108,14 @@ def repair_json(text: str, start: int = 0, end: int | None = None) -> Repaired:
 
 def _read_cleaned(text: str) -> Repaired | None:
     """Read a text that only has to be cleaned; None where that is not enough."""
+    cleaned = without_comments(text)
     try:
-        value, end = LENIENT.raw_decode(text)
-        as_it_is = not INVISIBLE.search(text, 0, end)
-    except json.JSONDecodeError as error:
-        if not CLEANABLE.match(text, error.pos):
-            return None
-        as_it_is = False
-    except RecursionError:
+        value, end = LENIENT.raw_decode(cleaned)
+    except (ValueError, RecursionError):
         return None
-    if not as_it_is:
-        try:
-            value, end = LENIENT.raw_decode(without_comments(text))
-        except (ValueError, RecursionError):
-            return None
     if MORE_FIELDS.match(text, end):
         return None
+    as_it_is = cleaned[:end] == text[:end] and BLANK not in text[:end]
     return Repaired(text[:end], end, value if as_it_is else _without_blanks(value))
 
 

@@ -80,11 +80,6 @@ class ProjectionConformance(Generic[P]):
     """What the fixture `filled` holds."""
 
     @pytest.fixture
-    def make(self) -> Callable[[], P]:
-        """Return what opens the projection; to be given by the subclass."""
-        raise TypeError("a conformance suite needs the fixture `make`")
-
-    @pytest.fixture
     def store(self, make: Callable[[], P]) -> Iterator[P]:
         """Return an empty projection."""
         store = make()
