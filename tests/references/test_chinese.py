@@ -95,6 +95,11 @@ def test_dialogues_are_understood_alike_in_traditional_chinese(said_in: str) -> 
             "它的平均复杂度是多少（推荐使用快速排序；有什么好的排序算法）？",
         ),
         (["特朗普是谁？", "政治家"], "其出生地在哪里？", "特朗普的出生地在哪里？"),
+        (
+            ["Redis 有哪些选项？", "a.md › 选项 [1]\n| 名称 | 默认 |\n| --- | --- |\n| host | - |\n| port | 6379 |"],
+            "第二个是什么意思",
+            "port是什么意思",
+        ),
     ],
 )
 def test_rewrites(texts: list[str], query: str, expected: str) -> None:
@@ -183,3 +188,9 @@ def test_a_person_asked_for_is_the_answer_or_named_in_it(question: str, answer: 
 def test_a_sentence_about_two_people_is_no_name() -> None:
     history = [Message("user", "李白和杜甫谁更有名？"), Message("assistant", "李白和杜甫都很有名。")]
     assert ReferenceResolver().resolve("他出生在哪里？", history).options == ("李白", "杜甫")
+
+
+def test_a_question_in_another_language_begins_anew() -> None:
+    before = talk("住宿的标准是什么？", "每晚 280 元。")
+    assert RESOLVER.resolve("餐补什么时候开始减半", before).in_context is not None
+    assert RESOLVER.resolve("What are the quiet hours?", before).in_context is None

@@ -51,6 +51,7 @@ _STEPS = ("step", "phase", "point", "number", "步", "点", "条", "项")
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _ITEM_ENDS = CLOSING + ";；"
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)")
+_ROW = re.compile(r"[ \t]*\|[ \t]*(?P<cell>[^|]+)\|")
 _PART = "(?:[^,，.。;；:：!?！？、]|(?<=[A-Za-z0-9])[.:](?=[A-Za-z0-9/]))+"
 """An item of an enumeration; versions, addresses and commands have stops and colons within."""
 _COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|：")
@@ -317,11 +318,24 @@ def beginning(answer: str) -> str:
 
 @lru_cache(maxsize=1024)
 def lists_in(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the lists of a text, one within an item after its own; prose ends one whose numbers do not go on."""
+    """Return the lists of a text, one within an item after its own; prose ends one whose numbers do not go on.
+
+    The rows of a table are one by what their first cells say.
+    """
     lists: list[list[str]] = []
     within: list[tuple[int, list[str]]] = []  # indents and lists that an item stands in, the outermost first
-    goes_on, apart, fenced = False, True, False
+    goes_on, apart, fenced, in_table = False, True, False, False
     for line in text.splitlines():
+        if row := None if fenced else _ROW.match(line):
+            cell = row["cell"].strip()
+            if not cell.strip(":-") and cell:  # the rule below a table's header
+                lists.append([])
+                in_table = True
+            elif cell and in_table:
+                lists[-1].append(cell)
+            within, goes_on = [], False
+            continue
+        in_table = False
         fenced ^= FENCE.match(line) is not None
         if match := None if fenced else _ITEM.fullmatch(line):
             indent = len(match["indent"].expandtabs())

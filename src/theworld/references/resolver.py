@@ -217,11 +217,14 @@ def _few_words(text: str) -> bool:
 def _in_context(query: str, history: Sequence[Message], alone: Standalone) -> str | None:
     """Return a query of few words with the topic of the question before, None where it has none or opens its own.
 
-    Where that question has few words too, it may have gone on itself, and the topic of the one before it is added.
+    Where that question has few words too, it may have gone on itself, and the topic of the one before it is added. A
+    question in another language than the one before begins anew.
     """
     if alone.reason or not _few_words(query) or is_small_talk(query):
         return None
     before = alone.before or _question_before(history)
+    if has_ideographs(before.text) != has_ideographs(query):
+        return None
     own, context = in_frame(before.text)
     if not context and own and _few_words(own):
         context = in_frame(_question_before(history[: before.source]).text)[0]
