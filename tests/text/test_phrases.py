@@ -45,4 +45,4 @@ def test_offsets_stay_in_the_text_and_chosen_phrases_do_not_overlap(text: str) -
     found = TABLE.find(text)
     assert all(0 <= one.start < one.end <= len(text) for one in found)
     chosen = longest(found)
-    assert all(one.last <= other.first for one, other in pairwise(chosen))
+    assert all(one.end <= other.start for one, other in pairwise(chosen))

@@ -230,13 +230,10 @@ def _item_text(item: Any) -> str | None:
 
 
 def _metadata_qid(item: Any) -> str | None:
-    for name in ("metadata", "meta"):
-        meta = item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
-        if isinstance(meta, Mapping):
-            for field in ("id", "title", "source", "url"):
-                if qid := qid_in(meta.get(field)):
-                    return qid
-    return qid_in(item.get("id")) if isinstance(item, Mapping) else None
+    own = isinstance(item, Mapping)
+    metas = (item.get(name) if own else getattr(item, name, None) for name in ("metadata", "meta"))
+    named = (one.get(name) for one in metas if isinstance(one, Mapping) for name in ("id", "title", "source", "url"))
+    return next(filter(None, map(qid_in, named)), None) or (qid_in(item.get("id")) if own else None)
 
 
 def _read_text(text: str, outer_qid: str | None) -> Iterator[dict[str, Any]]:

@@ -97,20 +97,16 @@ def look_up(
     """Return the raw items by name, in the order of the names, and what was not found in time, or failed, and why."""
     found: dict[str, Sequence[Mapping[str, Any]]] = {}
     failures: dict[str, Exception] = {}
-    if not names:
-        return found, failures
     until = time.monotonic() + timeout_s
-    pool = ThreadPoolExecutor(min(SIDE_BY_SIDE, len(names)), thread_name_prefix="entities")
+    pool = ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="entities")
     try:
         asked = {name: pool.submit(knowledge.search, name, language, limit) for name in names}
         for name, future in asked.items():
             try:
                 found[name] = future.result(timeout=max(0.0, until - time.monotonic()))
-            except TimeoutError as error:
-                late = TimeoutError(f"no reply within {timeout_s:g} s")
-                failures[name] = error if future.done() else late
             except Exception as error:  # a source of the caller may raise anything
-                failures[name] = error
+                late = isinstance(error, TimeoutError) and not future.done()
+                failures[name] = TimeoutError(f"no reply within {timeout_s:g} s") if late else error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     return found, failures

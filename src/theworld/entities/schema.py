@@ -85,12 +85,10 @@ def read_limits(cfg: Mapping[str, Any] | CandidateLimits | None) -> CandidateLim
             inner = cfg.get(name)
             if isinstance(inner, Mapping):
                 cfg = inner
-        known = {name: cfg[name] for name in CandidateLimits.model_fields if name in cfg}
-    except Exception as error:
-        raise SettingsError(f"they cannot be read: {type(error).__name__}.", where="candidate_limits") from error
-    try:
-        return CandidateLimits.model_validate(known)
+        return CandidateLimits.model_validate({name: cfg[name] for name in CandidateLimits.model_fields if name in cfg})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise SettingsError(f"{name}: {first['msg']}.", where="candidate_limits.wikidata") from error
+    except Exception as error:
+        raise SettingsError(f"they cannot be read: {type(error).__name__}.", where="candidate_limits") from error

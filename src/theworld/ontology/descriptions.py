@@ -250,5 +250,5 @@ def spans_of(found: Sequence[Found[Name]], kind: str, how: Container[str] = SCOR
     relation = kind == "Relation"
     return [
         Span(start, end, tuple(f"{name.kind}:{name.ref.key}" if relation else name.ref.key for name in names))
-        for start, end, _, _, names in longest([one for one in named if one.payloads])
+        for start, end, names in longest([one for one in named if one.payloads])
     ]

@@ -59,11 +59,6 @@ class Lookup:
                     seen.add(attribute.id)
                     yield Ref("Attribute", f"{owner}.{attribute.id}"), attribute
 
-    def relations_from(self, class_id: str) -> tuple[Relation, ...]:
-        """Return the relations whose source the class is or inherits."""
-        line = self.ancestors(class_id)
-        return tuple(one for one in self.ontology.relations if one.source in line)
-
     def table(self, class_id: str) -> ClassTable | None:
         """Return the class's table, or the nearest inherited one."""
         tables = (self.classes[owner].table for owner in self.ancestors(class_id))

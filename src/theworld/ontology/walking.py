@@ -153,12 +153,7 @@ class Walk(NamedTuple):
     def way_to(self, node: int) -> list[Way]:
         """Return the edges of the strongest way to a reached node, from the start on."""
         way: list[Way] = []
-        level = len(self.levels)
-        while node != self.start:
-            level -= 1
-            if level < 0:
-                raise KeyError(node)
-            at = self.levels[level]
+        for at in reversed(self.levels):
             place = int(np.searchsorted(at.targets, node))
             if place < len(at.targets) and at.targets[place] == node:
                 way.append(Way(int(at.sources[place]), int(at.edges[place]), node))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice, pairwise
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
 from theworld.questions.answer_type import AnswerType, expected_answer_type
 from theworld.questions.names import Place, capitalised_names, identifiers, name_tokens, possible_names, quoted_names
@@ -67,15 +67,7 @@ class _Once(Generic[T]):
     def __init__(self, read: Callable[[Any], T]) -> None:
         self._read, self.__doc__, self._name = read, read.__doc__, read.__name__
 
-    @overload
-    def __get__(self, question: None, owner: type | None = None) -> _Once[T]: ...
-
-    @overload
-    def __get__(self, question: Question, owner: type | None = None) -> T: ...
-
-    def __get__(self, question: Question | None, owner: type | None = None) -> _Once[T] | T:
-        if question is None:
-            return self
+    def __get__(self, question: Question, owner: type[Question]) -> T:
         return question.once(self._name, lambda: self._read(question))
 
 

@@ -33,8 +33,6 @@ class DatabaseView(NamedTuple):
     """Values of attributes named."""
     entities: int = 0
     """Instances named."""
-    relations: int = 0
-    """Relations named."""
     measures: int = 0
     """Words of counting, adding up, comparing or ranking."""
     periods: int = 0

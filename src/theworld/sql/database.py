@@ -123,7 +123,6 @@ class Database:
             fields=sum(bool(t.of("class", "attribute")) for t in terms),
             values=sum(bool(t.of("value")) and not t.of("entity") for t in terms),
             entities=sum(bool(t.of("entity")) for t in terms),
-            relations=sum(bool(t.of("relation", "inverse")) for t in terms),
             measures=sum(any(m.kind in counting for m in t.meanings) for t in terms),
             periods=sum(bool(t.of("period")) for t in terms),
             unknown=min(1.0, sum(len(piece.replace(" ", "")) for piece in unknown) / size),

@@ -41,30 +41,18 @@ _TIME_FORMATS = [exp.Literal.string(form) for form in ("%Y", "%m", "%Y-%m", "%Y-
 _CAST_TYPES = frozenset({exp.DType.INT, exp.DType.BIGINT, exp.DType.DOUBLE, exp.DType.TIMESTAMP})
 _NAME = re.compile(r"[\w ]{1,100}")
 _LIMITS: tuple[tuple[type[exp.Expr], Callable[[Any], object], str], ...] = (
-    (
-        exp.TimeToStr,
-        lambda node: node.args.get("format") in _TIME_FORMATS,
-        "dates are only formatted as year, month or day",
-    ),
-    (exp.Cast, lambda node: node.to.this in _CAST_TYPES, "casts are only to numbers and times"),
-    (
-        exp.Anonymous,
-        lambda node: node.name.upper() == "JULIANDAY",
-        "of functions unknown here only JULIANDAY is called",
-    ),
-    (exp.Extract, lambda node: node.this.name.upper() == "EPOCH", "of a time only the EPOCH is extracted"),
-    (
-        exp.Var,
-        lambda node: isinstance(node.parent, exp.Extract | exp.DateDiff),
-        "bare words only name a part of a time",
-    ),
-    (exp.Join, lambda node: node.side in {"", "LEFT"} and node.kind in {"", "INNER"}, "joins are only INNER or LEFT"),
-    (exp.Join, lambda node: not node.method and not node.args.get("using"), "joins only have ON"),
-    (exp.With, lambda node: not node.args.get("recursive"), "WITH RECURSIVE is not allowed"),
-    (exp.Identifier, lambda node: _NAME.fullmatch(node.name), "names only hold letters, digits, _ and blanks"),
-    (exp.Star, lambda node: isinstance(node.parent, exp.Count | exp.Select), "* only stands in COUNT and SELECT"),
-    (exp.Limit, lambda node: isinstance(node.expression, exp.Literal) and node.expression.is_int, "LIMIT is a number"),
-    (exp.Like, lambda node: len(node.expression.name) <= 50, "patterns have at most 50 characters"),
+    (exp.TimeToStr, lambda n: n.args.get("format") in _TIME_FORMATS, "dates are only formatted as year, month or day"),
+    (exp.Cast, lambda n: n.to.this in _CAST_TYPES, "casts are only to numbers and times"),
+    (exp.Anonymous, lambda n: n.name.upper() == "JULIANDAY", "of functions unknown here only JULIANDAY is called"),
+    (exp.Extract, lambda n: n.this.name.upper() == "EPOCH", "of a time only the EPOCH is extracted"),
+    (exp.Var, lambda n: isinstance(n.parent, exp.Extract | exp.DateDiff), "bare words only name a part of a time"),
+    (exp.Join, lambda n: n.side in {"", "LEFT"} and n.kind in {"", "INNER"}, "joins are only INNER or LEFT"),
+    (exp.Join, lambda n: not n.method and not n.args.get("using"), "joins only have ON"),
+    (exp.With, lambda n: not n.args.get("recursive"), "WITH RECURSIVE is not allowed"),
+    (exp.Identifier, lambda n: _NAME.fullmatch(n.name), "names only hold letters, digits, _ and blanks"),
+    (exp.Star, lambda n: isinstance(n.parent, exp.Count | exp.Select), "* only stands in COUNT and SELECT"),
+    (exp.Limit, lambda n: isinstance(n.expression, exp.Literal) and n.expression.is_int, "LIMIT is a number"),
+    (exp.Like, lambda n: len(n.expression.name) <= 50, "patterns have at most 50 characters"),
 )
 """What a node of a type must meet, and what is said otherwise."""
 

@@ -25,12 +25,10 @@ class Unit(NamedTuple):
 
 
 class Found(NamedTuple, Generic[T]):
-    """A phrase in a text: text[start:end], from unit `first` up to, not including, unit `last`."""
+    """A phrase in a text: text[start:end]."""
 
     start: int
     end: int
-    first: int
-    last: int
     payloads: tuple[T, ...]
 
 
@@ -78,17 +76,15 @@ class PhraseTable(Generic[T]):
                     break
                 payloads = self._payloads.get(key)
                 if payloads and not (j == i + 1 and _in_a_word(pieces, i)):
-                    here.append(Found(pieces[i].start, pieces[j - 1].end, i, j, tuple(payloads)))
+                    here.append(Found(pieces[i].start, pieces[j - 1].end, tuple(payloads)))
             found.extend(reversed(here))
         return found
 
 
 def _in_a_word(pieces: Sequence[Unit], i: int) -> bool:
-    if not has_ideographs(pieces[i].value):
-        return False
-    before = i > 0 and pieces[i - 1].end == pieces[i].start and has_ideographs(pieces[i - 1].value)
-    after = i + 1 < len(pieces) and pieces[i + 1].start == pieces[i].end and has_ideographs(pieces[i + 1].value)
-    return before or after
+    own, around = pieces[i], pieces[max(0, i - 1) : i + 2]
+    beside = (one for one in around if one.end == own.start or one.start == own.end)
+    return has_ideographs(own.value) and any(has_ideographs(one.value) for one in beside)
 
 
 def longest(found: Sequence[Found[T]]) -> list[Found[T]]:

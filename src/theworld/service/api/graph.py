@@ -201,8 +201,9 @@ def classes(
 
     shown = []
     for one in ids[:limit]:
-        attributes, relations = len(list(lookup.attributes(one))), len(lookup.relations_from(one))
-        counts = {"attributes": attributes, "relations": relations, "samples": samples[one]}
+        line = lookup.ancestors(one)
+        relations = sum(relation.source in line for relation in found.relations)
+        counts = {"attributes": len(list(lookup.attributes(one))), "relations": relations, "samples": samples[one]}
         about, parents = lookup.classes[one].description.of(language), map(named, lookup.classes[one].inherits)
         shown.append(ClassData(**dict(named(one)), **counts, description=about, inherits=list(parents)))
     about = found.description.of(language)

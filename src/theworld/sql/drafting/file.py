@@ -24,7 +24,7 @@ from pydantic import Field, ValidationError
 
 from theworld.errors import OntologyError
 from theworld.ontology import Attribute, ClassTable, Labels, Ontology, OntologyClass, Relation
-from theworld.ontology.files.reading import ENDINGS, not_yaml
+from theworld.ontology.files.reading import ENDINGS, not_yaml, text_of
 from theworld.ontology.model import EnumValue, LabelColumns, Part, RelationJoin, Roles
 from theworld.text.language import has_ideographs
 
@@ -92,10 +92,9 @@ def read_mapping(file: Path) -> MappingFile | None:
     if ENDINGS.get(file.suffix.lower(), "yaml") not in {"yaml", "json"}:
         return None
     try:
-        data = yaml.safe_load(file.read_text("utf-8-sig"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        problem = not_yaml(error) if isinstance(error, yaml.YAMLError) else f"cannot be read: {error}"
-        raise OntologyError(problem, where=str(file)) from error
+        data = yaml.safe_load(text_of(file))
+    except yaml.YAMLError as error:
+        raise OntologyError(not_yaml(error), where=str(file)) from error
     if not isinstance(data, dict) or "tables" not in data:
         return None
     try:

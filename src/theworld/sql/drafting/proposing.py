@@ -205,21 +205,11 @@ def _naming(table: TableFacts) -> tuple[str, ...]:
     if first and last:
         return first, last
     own = singular(words_of(table.name))
-    said = {c: f"{w} {comment_label(table.columns[c].comment)}".strip() for c, w in words.items()}
-    for pattern in (
-        rf"^({re.escape(own)} )?(name|title)\b",
-        r"(名称|姓名|名字|书名|标题)|(^| )name$",
-        r"\bdescription$",
-    ):
-        for column, text in said.items():
-            distinct = len(table.columns[column].values)
-            if (
-                re.search(pattern, text)
-                and column not in table.foreign
-                and (distinct > MOST_VALUES or 2 * distinct > min(len(table.sample), MOST_VALUES))
-            ):
-                return (column,)
-    return ()
+    enough = min(len(table.sample), MOST_VALUES) / 2  # different values, to tell rows apart
+    telling = [c for c in words if c not in table.foreign and len(table.columns[c].values) > enough]
+    said = {c: f"{words[c]} {comment_label(table.columns[c].comment)}".strip() for c in telling}
+    patterns = rf"^({re.escape(own)} )?(name|title)\b", r"(名称|姓名|名字|书名|标题)|(^| )name$", r"\bdescription$"
+    return next(((c,) for pattern in patterns for c, text in said.items() if re.search(pattern, text)), ())
 
 
 def _main_date(table: TableFacts) -> str | None:
@@ -279,11 +269,9 @@ def words_of(name: str) -> str:
 def without_ending(words: str) -> str:
     """Return words without what only says that they are a key: id, no, 编号."""
     for ending in GLOSSARY["endings"]:
-        if has_ideographs(ending):
-            if words.endswith(ending) and len(words) > len(ending):
-                return words[: -len(ending)]
-        elif words.endswith(f" {ending}"):
-            return words[: -len(ending) - 1]
+        end = ending if has_ideographs(ending) else f" {ending}"
+        if words.endswith(end) and words != end:
+            return words.removesuffix(end)
     return words
 
 

@@ -151,13 +151,12 @@ def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]
 
 def forms_of(label: str) -> list[str]:
     """Return a folded label and, of an English one, its plural."""
-    if not label or not label[-1].isascii() or not label[-1].isalpha():
+    last = label[-1:]
+    if not last.isascii() or not last.isalpha() or last == "s":
         return [label] if label else []
-    if label.endswith("y") and label[-2:-1] not in {*"aeiou"}:
+    if last == "y" and label[-2:-1] not in {*"aeiou"}:
         return [label, f"{label[:-1]}ies"]
-    return (
-        [label] if label.endswith("s") else [label, f"{label}es" if label.endswith(("x", "ch", "sh")) else f"{label}s"]
-    )
+    return [label, f"{label}es" if label.endswith(("x", "ch", "sh")) else f"{label}s"]
 
 
 _DATE_WORDS = re.compile(r"(?: (?:date|time|at|on)|日期|时间|日)$")
