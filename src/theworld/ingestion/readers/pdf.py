@@ -48,6 +48,10 @@ LONGEST_CELL, LONGEST_CELLS = 40, 20
 """Characters of a cell, and of those of a row on average; lines of columns of prose are longer."""
 MOST_APART = 4
 """Times the size of its type that a row of such a table lies below the one before."""
+NARROWEST_COLUMN, FULL_LINES = 8, 0.7
+"""Times the height of its lines that a paragraph of a column is wide, and share of that its lines have on average."""
+TOUCHING = 3
+"""Points by which boxes may overlap that stand beneath or beside each other."""
 
 _MONO = re.compile(
     r"mono(?!type)|courier|consolas|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|(?<!uni)code", re.IGNORECASE
@@ -164,12 +168,51 @@ def _lines_of(page: Any, number: int) -> Iterator[_Line]:
     text = [(place, line, [item for item in line if not _is_again(item, printed)]) for place, line in lines]
     tables = _tables_of(page, [(line, items) for _, line, items in text])
     turned = not _is_upright([item for _, _, items in text for item in items])
+    if not tables and not turned:
+        upright = {place: boxes[place] for place, _, items in text if _is_upright(items)}
+        order = {place: number for number, place in enumerate(_by_columns(list(upright.items())))}
+        text.sort(key=lambda one: order.get(one[0], -1))
     for place, line, items in text:
         if around := [table for table in tables if _within(line, table.box)]:
             if markdown := around[0].markdown():
                 yield _Line(markdown, number, table=True)
         elif (turned or _is_upright(items)) and (words := _clean("".join(item.get_text() for item in items))):
             yield _described(_Line(words, number, place), line, items, boxes[place], layout.height)
+
+
+def _by_columns(boxes: Sequence[tuple[int, Any]]) -> list[int]:
+    """Return the numbers of boxes by columns, each band of the page for itself; as they are where there are none."""
+    rows: list[list[tuple[int, Any]]] = []
+    for number, box in sorted(boxes, key=lambda one: -one[1].y1):
+        beside = rows and box.y1 - TOUCHING > min(other.y0 for _, other in rows[-1])
+        rows[-1:] = [[*rows[-1], (number, box)]] if beside else [*rows[-1:], [(number, box)]]
+    edges = {round(box.x0) for _, box in boxes if _is_running([box])}
+    across = {edge: [box.x0 + TOUCHING < edge < box.x1 - TOUCHING for _, box in boxes] for edge in edges}
+    for edge in sorted(edges, key=lambda edge: (sum(across[edge]), edge)):
+        crossing = {number for (number, _), crosses in zip(boxes, across[edge], strict=True) if crosses}
+        parts, found = list[list[tuple[int, Any]]](), False
+        for crossed, band in groupby(rows, key=lambda row: any(number in crossing for number, _ in row)):
+            within = sorted((one for row in band for one in row), key=lambda one: one[0])
+            left = [one for one in within if one[1].x1 - TOUCHING <= edge]
+            right = [one for one in within if one not in left]
+            if not crossed and _is_running(box for _, box in left) and _is_running(box for _, box in right):
+                parts, found = [*parts, left, right], True
+            else:
+                parts.append(within)
+        if found:
+            return [number for part in parts for number in _by_columns(part)]
+    return [number for number, _ in boxes]
+
+
+def _is_running(boxes: Iterable[Any]) -> bool:
+    """Return whether most of the text is paragraphs: of more than one line, each about as long as the longest."""
+    words, running = 0, 0
+    for box in boxes:
+        lines, size = list(box), len(box.get_text())
+        full = sum(line.width for line in lines[:-1]) >= FULL_LINES * box.width * (len(lines) - 1)
+        words += size
+        running += size if len(lines) > 1 and full and box.width >= NARROWEST_COLUMN * lines[0].height else 0
+    return 0 < words <= 2 * running
 
 
 def _is_upright(items: Iterable[Any]) -> bool:
