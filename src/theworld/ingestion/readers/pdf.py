@@ -1,7 +1,9 @@
 """PDF files as Markdown, by pdfplumber and the layout analysis of pdfminer, on which it is built.
 
-1. The layout analysis groups characters to lines and boxes and orders these column by column. Characters within a
-   table go into its cells: one with rules, or at least three rows of short pieces in the same columns.
+1. The layout analysis groups characters to lines and boxes and orders these. Characters within a table go into its
+   cells: one with rules, or at least three rows of short pieces in the same columns. On a page without tables, boxes
+   left of a gutter come before those right of it if paragraphs stand on both sides; what stands across the gutter,
+   such as a title, divides the page into bands, read from the top, and each column may have columns again.
 2. What stands at the top or bottom of many pages, numbers aside, is a running head or foot and left out.
 3. A line is a heading where the file's outline names it. In a file without one it is a heading where it is set larger
    than most of the text, or alone in bold type above a longer line; the larger, the higher its level.
@@ -169,9 +171,9 @@ def _lines_of(page: Any, number: int) -> Iterator[_Line]:
     tables = _tables_of(page, [(line, items) for _, line, items in text])
     turned = not _is_upright([item for _, _, items in text for item in items])
     if not tables and not turned:
-        upright = {place: boxes[place] for place, _, items in text if _is_upright(items)}
-        order = {place: number for number, place in enumerate(_by_columns(list(upright.items())))}
-        text.sort(key=lambda one: order.get(one[0], -1))
+        text = [one for one in text if _is_upright(one[2])]
+        order = _by_columns(list(dict.fromkeys(boxes[place] for place, _, _ in text)))
+        text.sort(key=lambda one: order.index(boxes[one[0]]))
     for place, line, items in text:
         if around := [table for table in tables if _within(line, table.box)]:
             if markdown := around[0].markdown():
@@ -180,38 +182,41 @@ def _lines_of(page: Any, number: int) -> Iterator[_Line]:
             yield _described(_Line(words, number, place), line, items, boxes[place], layout.height)
 
 
-def _by_columns(boxes: Sequence[tuple[int, Any]]) -> list[int]:
-    """Return the numbers of boxes by columns, each band of the page for itself; as they are where there are none."""
-    rows: list[list[tuple[int, Any]]] = []
-    for number, box in sorted(boxes, key=lambda one: -one[1].y1):
-        beside = rows and box.y1 - TOUCHING > min(other.y0 for _, other in rows[-1])
-        rows[-1:] = [[*rows[-1], (number, box)]] if beside else [*rows[-1:], [(number, box)]]
-    edges = {round(box.x0) for _, box in boxes if _is_running([box])}
-    across = {edge: [box.x0 + TOUCHING < edge < box.x1 - TOUCHING for _, box in boxes] for edge in edges}
-    for edge in sorted(edges, key=lambda edge: (sum(across[edge]), edge)):
-        crossing = {number for (number, _), crosses in zip(boxes, across[edge], strict=True) if crosses}
-        parts, found = list[list[tuple[int, Any]]](), False
-        for crossed, band in groupby(rows, key=lambda row: any(number in crossing for number, _ in row)):
-            within = sorted((one for row in band for one in row), key=lambda one: one[0])
-            left = [one for one in within if one[1].x1 - TOUCHING <= edge]
-            right = [one for one in within if one not in left]
-            if not crossed and _is_running(box for _, box in left) and _is_running(box for _, box in right):
-                parts, found = [*parts, left, right], True
-            else:
-                parts.append(within)
+def _by_columns(boxes: list[Any]) -> list[Any]:
+    """Return boxes column by column, in each band of the page between what stands across the gutter; else as given."""
+    rows: list[list[Any]] = []
+    for box in sorted(boxes, key=lambda box: -box.y1):
+        beside = rows and box.y1 - TOUCHING > min(other.y0 for other in rows[-1])
+        rows[-1:] = [[*rows[-1], box]] if beside else [*rows[-1:], [box]]
+    edges = sorted({round(box.x0) for box in boxes if _is_running([box])})
+    across = {edge: {box for box in boxes if box.x0 + TOUCHING < edge < box.x1 - TOUCHING} for edge in edges}
+    for edge in sorted(edges, key=lambda edge: len(across[edge])):
+        parts, found = list[list[Any]](), False
+        for crossed, group in groupby(rows, key=lambda row: not across[edge].isdisjoint(row)):
+            band = list(group)
+            within = [box for box in boxes if any(box in row for row in band)]
+            halves = [[box for box in within if (box.x0 + TOUCHING >= edge) is right] for right in (False, True)]
+            cells = [row for row in band if len(row) == 2 and _is_uneven(*row)]
+            columns = not crossed and len(cells) < 2 and all(map(_is_running, halves))
+            parts, found = parts + (halves if columns else [within]), found or columns
         if found:
-            return [number for part in parts for number in _by_columns(part)]
-    return [number for number, _ in boxes]
+            return [box for part in parts for box in _by_columns(part)]
+    return boxes
+
+
+def _is_uneven(one: Any, other: Any) -> bool:
+    """Return whether two boxes begin at one height and end at others, as the cells of a row do."""
+    return bool(abs(one.y1 - other.y1) < TOUCHING < abs(one.y0 - other.y0))
 
 
 def _is_running(boxes: Iterable[Any]) -> bool:
     """Return whether most of the text is paragraphs: of more than one line, each about as long as the longest."""
-    words, running = 0, 0
+    words = running = 0
     for box in boxes:
-        lines, size = list(box), len(box.get_text())
-        full = sum(line.width for line in lines[:-1]) >= FULL_LINES * box.width * (len(lines) - 1)
-        words += size
-        running += size if len(lines) > 1 and full and box.width >= NARROWEST_COLUMN * lines[0].height else 0
+        *lines, last = box
+        full = sum(line.width for line in lines) >= FULL_LINES * box.width * max(len(lines), 1)
+        words += len(box.get_text())
+        running += len(box.get_text()) if full and box.width >= NARROWEST_COLUMN * last.height else 0
     return 0 < words <= 2 * running
 
 
