@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,6 +111,44 @@ def test_columns_are_read_one_after_the_other() -> None:
         "Whoever leaves returns the laptop on the last day and signs for it, which the manager confirms. "
         "The laptop-free day is Friday."
     )
+
+
+PROSE = "{} is a line of running text that is\nas long as the column in which it stands"
+WIDE = "{} stands across the gutter of the page, above both columns, and is as wide as these are"
+LEFT, RIGHT = 15, 115
+
+
+@pytest.mark.parametrize(
+    ("texts", "order"),
+    [
+        # Two columns of paragraphs at the same heights.
+        ([(x, y, PROSE) for y in (60, 80, 100) for x in (LEFT, RIGHT)], "ACEBDF"),
+        # Headings over them, and columns that end at different heights.
+        ([(x, y, "{}") for y in (60, 90) for x in (LEFT, RIGHT)] + [(LEFT, 66, PROSE), (RIGHT, 66, PROSE)], "AECBFD"),
+        ([(LEFT, 60, PROSE), (RIGHT, 60, PROSE), (LEFT, 80, PROSE), (RIGHT, 75, PROSE), (RIGHT, 90, PROSE)], "ACBDE"),
+        # A title and a caption across both columns.
+        (
+            [
+                *((LEFT, 40, WIDE), *((x, y, PROSE) for y in (60, 80) for x in (LEFT, RIGHT))),
+                *((LEFT, 100, WIDE), *((x, y, PROSE) for y in (120, 140) for x in (LEFT, RIGHT))),
+            ],
+            "ABDCEFGIHJ",
+        ),
+        # Three columns.
+        ([(x, y, PROSE) for y in (60, 80, 100) for x in (5, 75, 145)], "ADGBEHCFI"),
+        # Labels and values, notes in the margin, and cells of a table are no columns.
+        ([(x, y, text) for y in (60, 80, 100) for x, text in ((LEFT, "{}"), (35, "{} Road 12"))], "ABCDEF"),
+        ([(x, y, text) for y in (60, 80, 100) for x, text in ((LEFT, "{}"), (25, PROSE))], "ABCDEF"),
+        ([(x, y, text) for y in (60, 140) for x, text in ((LEFT, PROSE), (95, PROSE + "\nand more."))], "ABCD"),
+    ],
+)
+def test_reading_order(texts: list[tuple[float, float, str]], order: str) -> None:
+    def write(pdf: FPDF) -> None:
+        for name, (x, y, text) in zip("ABCDEFGHIJ", texts, strict=False):
+            for i, line in enumerate(text.format(f"({name})").split("\n")):
+                pdf.text(x, y + 5 * i, line)
+
+    assert "".join(re.findall(r"\(([A-J])\)", made(write))) == order
 
 
 def test_ruled_tables_are_tables_and_frames_are_none() -> None:

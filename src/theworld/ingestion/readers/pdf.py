@@ -1,7 +1,9 @@
 """PDF files as Markdown, by pdfplumber and the layout analysis of pdfminer, on which it is built.
 
-1. The layout analysis groups characters to lines and boxes and orders these column by column. Characters within a
-   table go into its cells: one with rules, or at least three rows of short pieces in the same columns.
+1. The layout analysis groups characters to lines and boxes and orders these. Characters within a table go into its
+   cells: one with rules, or at least three rows of short pieces in the same columns. On a page without tables, boxes
+   left of a gutter come before those right of it if paragraphs stand on both sides; what stands across the gutter,
+   such as a title, divides the page into bands, read from the top, and each column may have columns again.
 2. What stands at the top or bottom of many pages, numbers aside, is a running head or foot and left out.
 3. A line is a heading where the file's outline names it. In a file without one it is a heading where it is set larger
    than most of the text, or alone in bold type above a longer line; the larger, the higher its level.
@@ -48,6 +50,10 @@ LONGEST_CELL, LONGEST_CELLS = 40, 20
 """Characters of a cell, and of those of a row on average; lines of columns of prose are longer."""
 MOST_APART = 4
 """Times the size of its type that a row of such a table lies below the one before."""
+NARROWEST_COLUMN, FULL_LINES = 8, 0.7
+"""Times the height of its lines that a paragraph of a column is wide, and share of that its lines have on average."""
+TOUCHING = 3
+"""Points by which boxes may overlap that stand beneath or beside each other."""
 
 _MONO = re.compile(
     r"mono(?!type)|courier|consolas|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|(?<!uni)code", re.IGNORECASE
@@ -164,12 +170,54 @@ def _lines_of(page: Any, number: int) -> Iterator[_Line]:
     text = [(place, line, [item for item in line if not _is_again(item, printed)]) for place, line in lines]
     tables = _tables_of(page, [(line, items) for _, line, items in text])
     turned = not _is_upright([item for _, _, items in text for item in items])
+    if not tables and not turned:
+        text = [one for one in text if _is_upright(one[2])]
+        order = _by_columns(list(dict.fromkeys(boxes[place] for place, _, _ in text)))
+        text.sort(key=lambda one: order.index(boxes[one[0]]))
     for place, line, items in text:
         if around := [table for table in tables if _within(line, table.box)]:
             if markdown := around[0].markdown():
                 yield _Line(markdown, number, table=True)
         elif (turned or _is_upright(items)) and (words := _clean("".join(item.get_text() for item in items))):
             yield _described(_Line(words, number, place), line, items, boxes[place], layout.height)
+
+
+def _by_columns(boxes: list[Any]) -> list[Any]:
+    """Return boxes column by column, in each band of the page between what stands across the gutter; else as given."""
+    rows: list[list[Any]] = []
+    for box in sorted(boxes, key=lambda box: -box.y1):
+        beside = rows and box.y1 - TOUCHING > min(other.y0 for other in rows[-1])
+        rows[-1:] = [[*rows[-1], box]] if beside else [*rows[-1:], [box]]
+    edges = sorted({round(box.x0) for box in boxes if _is_running([box])})
+    across = {edge: {box for box in boxes if box.x0 + TOUCHING < edge < box.x1 - TOUCHING} for edge in edges}
+    for edge in sorted(edges, key=lambda edge: len(across[edge])):
+        parts, found = list[list[Any]](), False
+        for crossed, group in groupby(rows, key=lambda row: not across[edge].isdisjoint(row)):
+            band = list(group)
+            within = [box for box in boxes if any(box in row for row in band)]
+            halves = [[box for box in within if (box.x0 + TOUCHING >= edge) is right] for right in (False, True)]
+            cells = [row for row in band if len(row) == 2 and _is_uneven(*row)]
+            columns = not crossed and len(cells) < 2 and all(map(_is_running, halves))
+            parts, found = parts + (halves if columns else [within]), found or columns
+        if found:
+            return [box for part in parts for box in _by_columns(part)]
+    return boxes
+
+
+def _is_uneven(one: Any, other: Any) -> bool:
+    """Return whether two boxes begin at one height and end at others, as the cells of a row do."""
+    return bool(abs(one.y1 - other.y1) < TOUCHING < abs(one.y0 - other.y0))
+
+
+def _is_running(boxes: Iterable[Any]) -> bool:
+    """Return whether most of the text is paragraphs: of more than one line, each about as long as the longest."""
+    words = running = 0
+    for box in boxes:
+        *lines, last = box
+        full = sum(line.width for line in lines) >= FULL_LINES * box.width * max(len(lines), 1)
+        words += len(box.get_text())
+        running += len(box.get_text()) if full and box.width >= NARROWEST_COLUMN * last.height else 0
+    return 0 < words <= 2 * running
 
 
 def _is_upright(items: Iterable[Any]) -> bool:
