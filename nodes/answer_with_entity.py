@@ -10,7 +10,7 @@ from theworld.answers import efsa
 from theworld.answers.comparisons import answer_comparison
 from theworld.answers.efsa import EfsaTrace, trace_efsa
 from theworld.answers.efsa_input import EvidenceNote
-from theworld.answers.stated import FoundAnswer, Support, answer_from_facts
+from theworld.answers.facts import FoundAnswer, Support, answer_from_facts
 from theworld.degrading import degrading
 from theworld.entities import entry_of, same_names
 from theworld.errors import StoreError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theworld.answers.stated import answer_from_facts
+from theworld.answers.facts import answer_from_facts
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.settings import AnswerSettings
 from theworld.state import Candidate, DescribedSample, OntologyEvidence, PathStep, QueryState

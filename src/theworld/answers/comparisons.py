@@ -11,8 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from theworld.answers.facts import begin_of, countries_in, country_of, lifespan
-from theworld.answers.stated import STATED, FoundAnswer, Support
+from theworld.answers.facts import STATED, FoundAnswer, Support, begin_of, countries_in, country_of, lifespan
 from theworld.questions import Question
 from theworld.state import Candidate
 from theworld.text import Language, cjk_share, fold, split_sentences, tokens, without_qualifier
