@@ -147,12 +147,17 @@ def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
         announced = not coded and _is_list(text[slice(*whole)]) and units and announces(text[slice(*units[-1])])
         fits = whole[1] - (units[-1][0] if announced else whole[0]) <= room
         for start, end in [whole] if fits else paragraph if coded else _items(text, paragraph):
-            piece = text[start:end]
-            sentences = split_sentences(piece) if len(piece) > room and not is_row(piece) else []
-            for left, right in [(start + one.start, start + one.end) for one in sentences] or [(start, end)]:
+            for left, right in _sentences(text, start, end, room):
                 inside = [line for line in lines if left <= line[0] and line[1] <= right]
                 units += inside if right - left > room and inside else [(left, right)]
     return _with_words(text, units) or [(0, len(text))]
+
+
+def _sentences(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:
+    """Return the sentences of text[start:end] where it does not fit; a row stays whole."""
+    piece = text[start:end]
+    fits = len(piece) <= room or is_row(piece)
+    return [(start, end)] if fits else [(start + one.start, start + one.end) for one in split_sentences(piece)]
 
 
 def _is_list(paragraph: str) -> bool:

@@ -25,7 +25,7 @@ from typing import Any
 from unicodedata import east_asian_width
 
 from theworld.ingestion.readers.document import fenced
-from theworld.ingestion.readers.pdf_layout import by_columns, clean, is_again, is_upright, tables_of, text_boxes, within
+from theworld.ingestion.readers.pdf_layout import clean, in_columns, is_again, is_upright, tables_of, text_boxes, within
 
 MARGIN = 0.1
 """Share of a page's height, above and below, in which running heads and feet stand."""
@@ -153,9 +153,7 @@ def _lines_of(page: Any, number: int) -> Iterator[_Line]:
     tables = tables_of(page, [(line, items) for _, line, items in text])
     turned = not is_upright([item for _, _, items in text for item in items])
     if not tables and not turned:
-        text = [one for one in text if is_upright(one[2])]
-        order = by_columns(list(dict.fromkeys(boxes[place] for place, _, _ in text)))
-        text.sort(key=lambda one: order.index(boxes[one[0]]))
+        text = in_columns(text, boxes)
     for place, line, items in text:
         if around := [table for table in tables if within(line, table.box)]:
             if markdown := around[0].markdown():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise, product
 from typing import Any
@@ -59,7 +59,14 @@ def is_again(item: Any, printed: dict[tuple[str, int, int], Any]) -> bool:
     return again
 
 
-def by_columns(boxes: list[Any]) -> list[Any]:
+def in_columns(text: Sequence[tuple[int, Any, Any]], boxes: Sequence[Any]) -> list[tuple[int, Any, Any]]:
+    """Return the upright lines, each (number of its box, line, characters), column by column."""
+    upright = [one for one in text if is_upright(one[2])]
+    order = _by_columns(list(dict.fromkeys(boxes[place] for place, _, _ in upright)))
+    return sorted(upright, key=lambda one: order.index(boxes[one[0]]))
+
+
+def _by_columns(boxes: list[Any]) -> list[Any]:
     """Return boxes column by column, in each band of the page between what stands across the gutter; else as given."""
     rows: list[list[Any]] = []
     for box in sorted(boxes, key=lambda box: -box.y1):
@@ -68,22 +75,27 @@ def by_columns(boxes: list[Any]) -> list[Any]:
     edges = sorted({round(box.x0) for box in boxes if _is_running([box])})
     across = {edge: {box for box in boxes if box.x0 + TOUCHING < edge < box.x1 - TOUCHING} for edge in edges}
     for edge in sorted(edges, key=lambda edge: len(across[edge])):
-        parts, found = list[list[Any]](), False
-        for crossed, group in groupby(rows, key=lambda row: not across[edge].isdisjoint(row)):
-            band = list(group)
-            within = [box for box in boxes if any(box in row for row in band)]
-            halves = [[box for box in within if (box.x0 + TOUCHING >= edge) is right] for right in (False, True)]
-            cells = [row for row in band if len(row) == 2 and _is_uneven(*row)]
-            columns = not crossed and len(cells) < 2 and all(map(_is_running, halves))
-            parts, found = parts + (halves if columns else [within]), found or columns
-        if found:
-            return [box for part in parts for box in by_columns(part)]
+        if parts := _parted(boxes, rows, edge, across[edge]):
+            return [box for part in parts for box in _by_columns(part)]
     return boxes
 
 
-def _is_uneven(one: Any, other: Any) -> bool:
-    """Return whether two boxes begin at one height and end at others, as the cells of a row do."""
-    return bool(abs(one.y1 - other.y1) < TOUCHING < abs(one.y0 - other.y0))
+def _parted(boxes: list[Any], rows: list[list[Any]], edge: int, across: Set[Any]) -> list[list[Any]]:
+    """Return the boxes left and right of an edge in each band of rows that has columns, the others as they are.
+
+    Nothing where none has: then the edge is no gutter.
+    """
+    parts, found = list[list[Any]](), False
+    for crossed, group in groupby(rows, key=lambda row: not across.isdisjoint(row)):
+        band = list(group)
+        within = [box for box in boxes if any(box in row for row in band)]
+        halves = [[box for box in within if (box.x0 + TOUCHING >= edge) is right] for right in (False, True)]
+        pairs = (row for row in band if len(row) == 2)
+        # Two that begin at one height and end at others are the cells of a row.
+        cells = [1 for one, other in pairs if abs(one.y1 - other.y1) < TOUCHING < abs(one.y0 - other.y0)]
+        columns = not crossed and len(cells) < 2 and all(map(_is_running, halves))
+        parts, found = parts + (halves if columns else [within]), found or columns
+    return parts if found else []
 
 
 def _is_running(boxes: Iterable[Any]) -> bool:
