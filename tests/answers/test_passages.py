@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.answers import QuestionCoverage, compose_passages, see_also, shown_text
+from theworld.answers import QuestionCoverage, compose_passages, relevant, see_also, shown_text
 from theworld.answers.passages import FIRST_SHARE, FRAME, MOST_SEE_ALSO
 from theworld.questions import read_question
 from theworld.state import Candidate, Passage
@@ -455,3 +455,11 @@ def test_no_passage_begins_or_ends_within_a_row() -> None:
     assert below.text == "…\nMore on makers below."
     (above,) = shown("makers are many", document.candidates(1), document, limit=150)
     assert above.text == "Makers are many."
+
+
+@pytest.mark.parametrize(("score", "kept"), [(0.35, "en"), (0.6, "en zh"), (0.29, "")])
+def test_a_note_in_another_language_must_be_nearly_as_relevant(score: float, kept: str) -> None:
+    best = [one.model_copy(update={"final_score": 1.0}) for one in Document((LEAVE, "Ten days.")).candidates(0)]
+    others = Document((LEAVE, "More of it."), (LEAVE, "十天。")).candidates(0, 1)
+    others = [one.model_copy(update={"final_score": score}) for one in others]
+    assert relevant([*best, *others]) == [*best, *(one for one in others if one.language in kept.split())]

@@ -193,4 +193,5 @@ def test_a_sentence_about_two_people_is_no_name() -> None:
 def test_a_question_in_another_language_begins_anew() -> None:
     before = talk("住宿的标准是什么？", "每晚 280 元。")
     assert RESOLVER.resolve("餐补什么时候开始减半", before).in_context is not None
+    assert RESOLVER.resolve("hotel deposit", before).in_context is not None
     assert RESOLVER.resolve("What are the quiet hours?", before).in_context is None

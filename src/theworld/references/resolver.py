@@ -25,6 +25,7 @@ from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceTyp
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
+from theworld.text.tokens import function_words
 
 _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}
 _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}
@@ -218,12 +219,14 @@ def _in_context(query: str, history: Sequence[Message], alone: Standalone) -> st
     """Return a query of few words with the topic of the question before, None where it has none or opens its own.
 
     Where that question has few words too, it may have gone on itself, and the topic of the one before it is added. A
-    question in another language than the one before begins anew.
+    question in another language than the one before begins anew; a mere term belongs to any.
     """
     if alone.reason or not _few_words(query) or is_small_talk(query):
         return None
     before = alone.before or _question_before(history)
-    if has_ideographs(before.text) != has_ideographs(query):
+    chinese = has_ideographs(query)
+    sentence = chinese or not function_words().isdisjoint(query.casefold().split())
+    if sentence and has_ideographs(before.text) != chinese:
         return None
     own, context = in_frame(before.text)
     if not context and own and _few_words(own):

@@ -50,6 +50,7 @@ _TOKEN = re.compile(
 """What tells where something computed begins and ends in MDX."""
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _LITERAL = re.compile(r"(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\$])*)(?P=quote)|-?\d+(?:\.\d+)?|true|false")
+_EXPORTED = re.compile(r"export\s+(?:default|(?:const|let|var)\s+\w+[^=\n]*=)\s*[\[{]")
 _DATA = re.compile(
     r"(?:\b(?P<key>\w+)[\"']?\s*:|[\[,(])\s*(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)", re.S
 )
@@ -197,9 +198,9 @@ def without_expressions(text: str) -> str:
 
 
 def _said_by_export(code: str) -> str:
-    """Return the texts of several words that data of a page holds, each with those of its keys that name it in bold."""
+    """Return the texts of several words that a page's data holds, those that name others in bold; of code nothing."""
     said = []
-    for one in _DATA.finditer(code) if code.startswith("export") else ():
+    for one in _DATA.finditer(code) if _EXPORTED.match(code) else ():
         words = _PLACEHOLDER.sub("", re.sub(r"\\(.)", lambda mark: "\n" if mark[1] == "n" else mark[1], one["text"]))
         if has_ideographs(words) or len(words.split()) >= FEWEST_WORDS:
             said.append(bold(" ".join(words.split())) if one["key"] in _NAMING else words.strip())
