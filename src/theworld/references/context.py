@@ -328,11 +328,11 @@ def lists_in(text: str) -> tuple[tuple[str, ...], ...]:
     for line in text.splitlines():
         if row := None if fenced else _ROW.match(line):
             cell = row["cell"].strip()
-            if not cell.strip(":-") and cell:  # the rule below a table's header
+            if in_table:
+                lists[-1] += [cell] * bool(cell)
+            elif cell and not cell.strip(":-"):  # the rule below a table's header
                 lists.append([])
                 in_table = True
-            elif cell and in_table:
-                lists[-1].append(cell)
             within, goes_on = [], False
             continue
         in_table = False
