@@ -93,6 +93,46 @@ def test_workbook_with_spanning_cells_and_number_formats(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (
+            [["Prices"], [], ["Item", "Price"], ["A", 3], ["B", 4], ["* with tax"], [], ["Rebates"],
+             ["Group", "Per cent"], ["Children", 50], [], ["Ask at the desk."]],
+            "Prices\n\n| Item | Price |\n| --- | --- |\n| A | 3 |\n| B | 4 |\n\n* with tax\n\nRebates\n\n"
+            "| Group | Per cent |\n| --- | --- |\n| Children | 50 |\n\nAsk at the desk.",
+        ),
+        (
+            [["姓名", "邮箱", "部门"], ["李雷", "l@x", "财务"], [], ["术语", "含义"], ["年假", "带薪"], ["事假", "无"]],
+            "| 姓名 | 邮箱 | 部门 |\n| --- | --- | --- |\n| 李雷 | l@x | 财务 |\n\n"
+            "| 术语 | 含义 |\n| --- | --- |\n| 年假 | 带薪 |\n| 事假 | 无 |",
+        ),
+        (
+            [["Item", "Price"], ["A", 3], [], ["B", 4], ["C"], [], ["Total", 7]],
+            "| Item | Price |\n| --- | --- |\n| A | 3 |\n| B | 4 |\n| C | |\n| Total | 7 |",
+        ),
+        ([["only"], [], ["a list"]], "| only |\n| --- |\n| a list |"),
+    ],
+)  # fmt: skip
+def test_tables_of_a_sheet(tmp_path: Path, rows: list[list[Any]], text: str) -> None:
+    book = Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(str(tmp_path / "a.xlsx"))
+    assert read_one(tmp_path / "a.xlsx").text.replace("|  |", "| |") == f"## Sheet\n\n{text}\n\n"
+
+
+def test_line_below_cells_that_span_rows(tmp_path: Path) -> None:
+    book = Workbook()
+    sheet = book.active
+    for row in [["Team", "Member"], ["Red", "Ann"], [None, "Bo"], ["Since May."]]:
+        sheet.append(row)
+    sheet.merge_cells("A2:A3")
+    book.save(str(tmp_path / "a.xlsx"))
+    table = "| Team | Member |\n| --- | --- |\n| Red | Ann |\n| Red | Bo |"
+    assert read_one(tmp_path / "a.xlsx").text == f"## Sheet\n\n{table}\n\nSince May.\n\n"
+
+
 def test_older_workbook() -> None:
     document = read_one(Path(__file__).parent / "prices.xls")
     assert document.title == "prices"

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from io import BytesIO
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
 from theworld.ingestion.readers.tables import MOST_SPANNED, Cell, captioned_table
@@ -27,8 +27,62 @@ def read_workbook(data: bytes, kind: str) -> tuple[str, str]:
     `kind` is its file's extension; whatever the parsers below raise on damaged and encrypted files passes through.
     """
     title, sheets = WORKBOOKS[kind](data)
-    tables = ((name, captioned_table(rows, least=1)) for name, rows in sheets)
+    tables = ((name, _tables(rows)) for name, rows in sheets)
     return title, "".join(f"## {name}\n\n{table}\n\n" for name, table in tables if table)
+
+
+def _tables(rows: list[list[Cell]]) -> str:
+    """Return the tables of a sheet and the lines above, between and below them.
+
+    Behind an empty row a table begins where a row is like a header: without digits where rows below have some, or
+    where these fill the same columns and the table above fills others. Other rows go on with the table above.
+    """
+    parts, lines, columns = list[list[list[Cell]]](), list[list[Cell]](), set[int]()
+    for said, group in groupby(rows, lambda row: any(words for words, *_ in row)):
+        region = list(group) if said else []
+        filled = list(_filled(region))
+        first = next((place for place, places in enumerate(filled) if len(places) > 1), None)
+        if first is None:
+            lines += region
+            continue
+        head, end = filled[first], len(filled)
+        while filled[end - 1] == {min(head)}:
+            end -= 1
+        if any(len(places) < 2 for places in filled[first:end]):  # rows of one cell are like others here
+            end = len(filled)
+        below = filled[first + 1 : end]
+        others = len(below) > 1 and head != columns and all(places == head for places in below)
+        if not parts or (not _digits(region[first : first + 1]) and (_digits(region[first + 1 : end]) or others)):
+            parts.append([])
+            columns = head
+        parts[-1] += lines + region[:end]
+        lines = region[end:]
+    if not parts:
+        return captioned_table(lines, least=1)
+    last = (" ".join(words.split()) for row in lines for words, *_ in row if words)
+    return "\n\n".join([*(captioned_table(part, least=1) for part in parts), *last])
+
+
+def _filled(rows: list[list[Cell]]) -> Iterator[set[int]]:
+    """Yield for each row the columns where cells begin that say something, and those that a cell above spans."""
+    spanned = dict[int, int]()
+    for row in rows:
+        above = {column for column, deep in spanned.items() if deep > 0}
+        spanned = {column: spanned[column] - 1 for column in above}
+        places, column = set(above), 0
+        for words, wide, deep in row:
+            while column in above:
+                column += 1
+            if words:
+                places.add(column)
+            if deep > 1:
+                spanned |= dict.fromkeys(range(column, column + wide), deep - 1)
+            column += wide
+        yield places
+
+
+def _digits(rows: list[list[Cell]]) -> bool:
+    return any(character.isdigit() for row in rows for words, *_ in row for character in words)
 
 
 def _excel(data: bytes) -> tuple[str, _Sheets]:
