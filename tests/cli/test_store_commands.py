@@ -183,7 +183,6 @@ def test_progress_is_told_in_lines_where_there_is_no_terminal(
     cli, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("theworld.cli.ingesting.LINES_EVERY_S", 0.0)
-    monkeypatch.setattr("theworld.cli.ingesting.EARLY_S", 0.0)  # four notes may be made before a pace is told
     done = cli("ingest", documents, "--store", tmp_path / "told.store")
     assert done.code == 0
     assert re.search(r"^Making notes: \d+ of \d+, [\d.]+/s, about \d+ s left$", done.err, re.MULTILINE)

@@ -29,8 +29,8 @@ _NO_ENDING = "no ending"
 STOPPING = "Stopping: the batch in hand is finished and saved. Ctrl-C again stops at once."
 LINES_EVERY_S = 10.0
 """Between two lines of progress in a log file."""
-EARLY_S = 0.05
-"""Before, there is no pace to tell."""
+PACE_OVER_S = 300.0
+"""The last so many seconds tell the pace."""
 LABELS = {"read": "Reading", "notes": "Making notes", "link": "Linking", "index": "Indexing"}
 
 
@@ -67,15 +67,13 @@ class ProgressBars:
 
 
 class _Done(ProgressColumn):
-    """How much is done, of how much, and the time left at the pace so far: in bytes where files are read."""
+    """How much is done, of how much, and the time left, without what it took to begin: in bytes where files are read."""
 
     def render(self, task: Task) -> Text:
         show = decimal if task.description == LABELS["read"] else "{:,}".format
         told = show(int(task.completed)) + (f" of {show(int(task.total))}" if task.total is not None else "")
-        elapsed = task.elapsed or 0.0
-        pace = task.completed / elapsed if elapsed > EARLY_S else 0.0
-        if pace and task.remaining is not None:
-            left = task.remaining / pace
+        pace, left = task.speed, task.time_remaining
+        if pace and left is not None:
             rate = show(round(pace)) if pace >= 10 else f"{pace:.1f}"
             told += f", {rate}/s, about {f'{left / 60:.0f} min' if left >= 90 else f'{left:.0f} s'} left"
         return Text(told, style="progress.download")
@@ -84,7 +82,9 @@ class _Done(ProgressColumn):
 def progress_bars(out: Console) -> Progress:
     """Return what shows progress while entered, on a terminal only."""
     columns = (TextColumn("{task.description}"), BarColumn(), _Done(), TimeElapsedColumn())
-    return Progress(*columns, console=out, transient=True, disable=not out.is_terminal)
+    return Progress(
+        *columns, console=out, transient=True, disable=not out.is_terminal, speed_estimate_period=PACE_OVER_S
+    )
 
 
 @contextmanager
