@@ -26,6 +26,7 @@ _TEXTS = {
         "insufficient": INSUFFICIENT["en"],
         "found": " The closest documents found: {titles}.",
         "nothing": " Nothing relevant was found.",
+        "filtered": " No document that the filters allow ({filters}) was found.",
         "empty": "The store holds no documents yet. Run `theworld ingest FOLDER --store STORE{tenant}`.",
         "late": "Time ran out before everything was searched; what was found until then does not answer the question.",
         "failed": "The question cannot be answered now, because the search failed: {reasons}.",
@@ -36,6 +37,7 @@ _TEXTS = {
         "insufficient": INSUFFICIENT["zh"],
         "found": "找到的最相近的文档：{titles}。",
         "nothing": "没有找到相关内容。",
+        "filtered": "没有找到符合筛选条件（{filters}）的文档。",
         "empty": "知识库中还没有文档。请运行 `theworld ingest 文件夹 --store 知识库{tenant}`。",
         "late": "时间不足，未能检索全部内容；已找到的内容不足以回答这个问题。",
         "failed": "现在无法回答这个问题，因为检索失败：{reasons}。",
@@ -68,10 +70,10 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: N
         tenant = "" if context.tenant == "default" else f" --tenant {shlex.quote(context.tenant)}"
         text = words["empty"].format(tenant=tenant)
         return {"result": Answer(text=text, reason="the store is empty")}
-    return {"result": _why_none(state, words), "degradations": noted}
+    return {"result": _why_none(state, words, context.filters), "degradations": noted}
 
 
-def _why_none(state: QueryState, words: Mapping[str, str]) -> Answer:
+def _why_none(state: QueryState, words: Mapping[str, str], filtered: Mapping[str, object]) -> Answer:
     """Say why there is no answer: the search failed, found too little, found nothing, or did not take place.
 
     It failed when no channel answered and at least one failed other than by being late, or no note could be read.
@@ -87,7 +89,8 @@ def _why_none(state: QueryState, words: Mapping[str, str]) -> Answer:
             if note.title.strip():
                 titles.setdefault(fold(note.title), " ".join(note.title.split()))
         quoted = words["separator"].join(words["title"].format(title) for title in [*titles.values()][:SHOWN_TITLES])
-        nothing = words["nothing"] if state.channel_results else ""
+        filters = words["separator"].join(f"{key}={value}" for key, value in filtered.items())
+        nothing = words["filtered" if filters else "nothing"].format(filters=filters) if state.channel_results else ""
         late = state.rerank_outcome == "timeout" or any(
             item.stage.startswith("retrieve_") and LATE in item.reason for item in state.degradations
         )  # evidence may be missing for that alone

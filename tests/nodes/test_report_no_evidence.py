@@ -54,6 +54,12 @@ def test_nothing_found() -> None:
     assert "没有找到" in report(language="zh", channel_results=SEARCHED).text
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "filters allow (lang=fr)"), ("zh", "筛选条件（lang=fr）")])
+def test_filters_are_named_where_nothing_was_found(language: str, said: str) -> None:
+    update = run({"language": language, "channel_results": SEARCHED}, Context(filters={"lang": "fr"}))
+    assert said in update["result"].text
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nothing_is_said_to_be_missing_that_was_not_searched(language: str) -> None:
     answer = report(language=language)
