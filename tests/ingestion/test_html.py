@@ -39,6 +39,14 @@ CASES = [
      "Mind this.\n\nx"),
     ("<nav>Home</nav><p>All of the text</p><footer>Imprint</footer>", "All of the text"),
     ("<nav><h2>Only a menu</h2><ul><li>a</li></ul></nav>", "## Only a menu\n\n- a"),
+    ("<ul><li><a href=a.html>Home</a><li><a href=b.html>Prices</a></ul><h1>T</h1><p>The text of the page",
+     "The text of the page"),
+    ("<div>Contents</div><ul><li><a href='#a'>First</a><li><a href='#b'>Second</a></ul><p>The text of the page",
+     "Contents\n\nThe text of the page"),
+    ("<p>These are gone:</p><ul><li><a href='#a'>one()</a><li><a href='#b'>two()</a></ul>",
+     "These are gone:\n\n- one()\n- two()"),
+    ("<ul><li><a href='#a'>one()</a><li><a href='#b'>two()</a> is new</ul><p>The text of the page",
+     "- one()\n- two() is new\n\nThe text of the page"),
     ("<h2>Part<a class=headerlink href='#part'>¶</a></h2><p>see <a href='#n1'>1</a></p>", "## Part\n\nsee 1"),
 ]  # fmt: skip
 

@@ -35,10 +35,14 @@ EXTENSIONS = (".html", ".htm", ".xhtml")
 
 _NOT_TEXT = ["script", "style", "noscript", "template", "svg", "iframe", "object", "head", "title", "button"]
 _FURNITURE = "nav, footer, aside, [role=navigation], [role=contentinfo], [role=complementary], [role=dialog]"
+_LISTS = ["ul", "ol", "dl"]
 _NOTES = ":is(main, article) :is(aside, [role=complementary])"
 LEAST_MAIN = 0.1
 """Share of a page's words that an element must have to be taken for its main part."""
-_LAYOUT = ["table", "pre", "h1", "h2", "h3", "h4", "h5", "h6"]
+_HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
+_TITLES = [*_HEADINGS, "div", "header"]
+"""What may stand before a list of the page's contents."""
+_LAYOUT = ["table", "pre", *_HEADINGS]
 """What no table of data has in its cells."""
 _DECLARED = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
 _LANGUAGE = re.compile(r"(?:language|lang|highlight)-(?:source-)?(\w+)")
@@ -93,6 +97,8 @@ def _drop(soup: BeautifulSoup) -> None:
     # An aside within the text is a note of it; beside the text, it is another menu.
     notes = {id(tag) for tag in soup.select(_NOTES)}
     furniture = {id(tag): tag for tag in soup.select(_FURNITURE) if id(tag) not in notes}
+    above = {id(tag) for tag in soup.h1.find_all_previous(_LISTS)} if soup.h1 else set()
+    furniture |= {id(tag): tag for tag in soup(_LISTS) if _is_menu(tag, above=id(tag) in above)}
     outermost = [tag for tag in furniture.values() if not any(id(parent) in furniture for parent in tag.parents)]
     if sum(len(_text_of(tag)) for tag in outermost) < len(_text_of(soup)):
         for tag in outermost:
@@ -102,6 +108,17 @@ def _drop(soup: BeautifulSoup) -> None:
         part = main[0].extract()
         soup.clear()
         soup.append(part)
+
+
+def _is_menu(tag: Tag, *, above: bool) -> bool:
+    """Return whether all of a list's text are links: to places of this page with no words before it, or `above` it."""
+    links, before = tag("a"), tag.previous_sibling
+    while before is not None and not str(before).strip():
+        before = before.previous_sibling
+    announced = before is not None and (not isinstance(before, Tag) or before.name not in _TITLES)
+    return len(_text_of(tag)) == len(" ".join(filter(None, map(_text_of, links)))) and (
+        above or (len(links) > 1 and not announced and all(str(link.get("href", ""))[:1] == "#" for link in links))
+    )
 
 
 def _to_text(soup: BeautifulSoup) -> str:
