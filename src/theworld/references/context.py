@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -28,7 +29,15 @@ from theworld.references.frames import (
     root_of,
     with_context,
 )
-from theworld.references.history import cut_at_word, last_answer, named_words, names_in, text_of, topic_tokens
+from theworld.references.history import (
+    by_overlap,
+    cut_at_word,
+    last_answer,
+    named_words,
+    names_in,
+    text_of,
+    topic_tokens,
+)
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import place_of, split_sentences
 from theworld.text.folding import fold_in_place
@@ -236,14 +245,18 @@ class FollowUp:
         return None
 
     def _offers(self, ordinal: re.Match[str] | None) -> Iterator[tuple[int, int, Sequence[str]]]:
-        """Yield of each list the noun's length where it is named so, its answer, its items: lines before sentences."""
+        """Yield of each list the noun's length where it is named so, its answer, its items: lines before sentences.
+
+        Of an answer's sentences those come first that hold more of what was asked.
+        """
         answers = [i for i in self.recent if i and self.history[i].role == "assistant"]
         asked = {i: fold_in_place(text_of(self.history[i - 1])) for i in answers}
         fresh = sorted(answers, key=lambda i: ORDINAL.search(asked[i]) is not None)  # no list answers an ordinal
         for read, places in ((lists_in, answers), (enumerations_in, fresh[:MOST_READ])):
             for i in places:
                 content = self.history[i].content or ""
-                for items in read(content):
+                parts = [content] if read is lists_in else by_overlap(text_of(self.history[i - 1]), content)
+                for items in chain.from_iterable(map(read, parts)):
                     lead = asked[i] + " " + fold_in_place(content.partition(items[0])[0][-LONGEST_CONTEXT:])
                     named = _named(ordinal, lead) if ordinal else 0
                     yield named, i, [_plain(item).strip(_ITEM_ENDS) for item in items]
@@ -358,6 +371,8 @@ def enumerations_in(answer: str) -> tuple[tuple[str, ...], ...]:
     found: list[tuple[str, ...]] = []
     for match in _ENUMERATION.finditer(_BRACKETED.sub("", _plain(answer[: LONGEST_CONTEXT * 3]))):
         first, *middle, last = (part.strip() for part in _SEPARATOR.split(match.group()))
+        if middle and _ROUND.search(middle[0]) and not _ROUND.search(first):
+            first, *middle = middle  # "Currently, we have it in Rome and Oslo"
         chinese = has_ideographs(first + last)
         first, last = _ROUND.split(first)[-1].strip(), _ROUND.split(last)[0].strip()
         if not chinese:

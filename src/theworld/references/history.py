@@ -140,10 +140,15 @@ def overlap(wanted: frozenset[str], text: str) -> float:
 
 def answering(question: str, answer: str) -> str:
     """Return the sentence of an answer that holds most words of the question, names left out; the first of several."""
+    return next(iter(by_overlap(question, answer)), "")
+
+
+def by_overlap(question: str, answer: str) -> list[str]:
+    """Return the sentences of an answer, those that hold more words of the question first, names left out."""
     named = frozenset(token for name in names_in(question) for token in tokens(name.text))
     wanted = topic_tokens(question) - named or named
     sentences = [sentence.text for sentence in split_sentences(_TABLE_HEAD.sub("", answer[:LONGEST_TEXT]))]
-    return max(sentences, key=lambda sentence: overlap(wanted, sentence), default="")
+    return sorted(sentences, key=lambda sentence: -overlap(wanted, sentence))
 
 
 def cut_at_word(text: str, limit: int) -> str:
