@@ -173,6 +173,17 @@ def test_table(tmp_path: Path, name: str, text: str, rows: list[str]) -> None:
     assert [document.text[slice(*span)] for span in (block.lead, *block.parts)] == rows
 
 
+def test_lines_above_the_header_of_a_table(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Rooms of hall 7\nMade in May;;\n\nroom;degrees;wet\nA;18;40\nB;;\n")
+    (document,) = tables.read(tmp_path / "a.csv")
+    above, table = document.blocks
+    assert (above.kind, document.text[above.start : above.end]) == ("paragraph", "Rooms of hall 7\nMade in May;;")
+    assert table.lead is not None
+    assert [document.text[slice(*span)] for span in (table.lead, *table.parts)] == [
+        "room;degrees;wet", "A;18;40", "B;;",
+    ]  # fmt: skip
+
+
 def test_table_of_one_row(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n")
     (document,) = tables.read(tmp_path / "a.csv")

@@ -57,8 +57,6 @@ WORD_TITLE = "p[style-name='Title'] => h1:fresh"
 _HARMFUL = "Divide it, or save it anew without what it embeds."
 _PLACE, _TABLE = "\ue000{}\ue001", re.compile("\\s*\ue000(\\d+)\ue001\\s*")
 """Where a table of Word stands, by its number."""
-_NOTE_LINK = re.compile(r"\[(?:↑|(\[\d+\]))\]\(#(?:foot|end)note-[\w-]+\)")
-"""The number of a footnote of Word, which leads to it, and the arrow back."""
 _HEADING = re.compile(r"^#", re.MULTILINE)
 _BOLD_LINE = re.compile(r"(?<=\n)\n\*\*([^*\n]{1,80})\*\*(?=\n\n)")
 """What stands for a heading in Word where no style says so."""
@@ -195,16 +193,23 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
 
 
 def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
-    """Return the title of a book, else none, and Markdown; of Word headings where no style makes any."""
+    """Return the title of a book, else none, and Markdown; of Word headings where no style makes any but a title."""
     # It takes over a second to import, which other kinds need not wait for.
     from markitdown import MissingDependencyException, StreamInfo
     from markitdown.converters import DocxConverter, EpubConverter, HtmlConverter, PptxConverter
 
     class WithTables(HtmlConverter):
-        """Makes tables as they are made of pages: markitdown forgets which cells span others."""
+        """Makes tables as they are made of pages: markitdown forgets which cells span others.
+
+        A footnote stands in brackets where it is referred to.
+        """
 
         def convert_string(self, html_content: str, **options: Any) -> Any:
             soup = BeautifulSoup(html_content, "html.parser")
+            for note in soup.select("li[id^=footnote-], li[id^=endnote-]"):
+                for mark in soup.select(f"a[href='#{note['id']}']"):
+                    mark.replace_with(f" ({' '.join(note.get_text().split()).removesuffix('↑').strip()})")
+                note.extract()
             tables = [table for table in soup("table") if table.find_parent("table") is None]
             for place, table in enumerate(tables):
                 table.replace_with(_PLACE.format(place))
@@ -222,9 +227,9 @@ def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
     except MissingDependencyException as error:
         raise ModuleNotFoundError(str(error)) from error
     book = _BOOK_TITLE.match(text) if kind == ".epub" else None
-    if kind not in converters and not _HEADING.search(text):
+    if kind not in converters and not _HEADING.search(text, text.startswith("# ")):
         text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
-    return (book[1] if book else ""), _NOTE_LINK.sub(r"\1", text)
+    return (book[1] if book else ""), text
 
 
 def _damaged(path: Path, error: Exception) -> IngestionError:

@@ -36,11 +36,14 @@ def read(path: Path, attached: Reader, kinds: Collection[str]) -> Iterator[Sourc
     unread: list[str] = []
     for file in files:
         name = " ".join(PurePath((file.get_filename() or "").replace("\\", "/")).name.split())
-        content, said = file.get_payload(decode=True), ""
+        content, said, ending = file.get_payload(decode=True), "", PurePath(name).suffix
+        if file.get_content_type() == "message/rfc822":
+            message = file.get_content()
+            name, content, ending = name or " ".join(str(message["Subject"]).split()), bytes(message), ".eml"
         try:
-            said = _text_of(content, PurePath(name).suffix, attached) if name and isinstance(content, bytes) else ""
+            said = _text_of(content, ending, attached) if name and isinstance(content, bytes) else ""
         except IngestionError as error:
-            if PurePath(name).suffix.lower() in kinds:
+            if ending.lower() in kinds:
                 yield FailedSource(f"{path}: {name}", " ".join(filter(None, (error.what, error.remedy))))
         if said:
             text += f"\n## {name}\n\n{said}\n"

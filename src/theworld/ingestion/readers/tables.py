@@ -46,25 +46,32 @@ _LINE = re.compile(r"[^\r\n]+")
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
-    """Yield the file's one document, titled by its name; its first row is taken for the table's header."""
+    """Yield the file's one document, titled by its name; the first row of several values is the table's header.
+
+    Lines above it are a paragraph.
+    """
     text = require_text(read_text(path), path)
     try:
         delimiter = csv.Sniffer().sniff(text[:_SAMPLE], delimiters=",;\t|").delimiter
     except csv.Error:  # one column, or rows of different length
-        delimiter = "," if path.suffix.lower() == ".csv" else "\t"
+        delimiter = max(",;\t|" if path.suffix.lower() == ".csv" else "\t,;|", key=text[:_SAMPLE].count)
     lines = StringIO(text, newline="")
-    rows, start = list[tuple[int, int]](), 0
+    rows, start, above = list[tuple[int, int]](), 0, None
     try:
-        for _ in csv.reader(lines, delimiter=delimiter):
+        for values in csv.reader(lines, delimiter=delimiter):
             row = text[start : lines.tell()]
             if row.strip():
+                if above is None and sum(map(bool, map(str.strip, values))) > 1:
+                    above = len(rows)
                 rows.append((start + len(row) - len(row.lstrip("\r\n\ufeff")), start + len(row.rstrip("\r\n"))))
             start += len(row)
     except csv.Error:  # a field as long as a file: a quote that is never closed
-        rows = [match.span() for match in _LINE.finditer(text) if match.group().strip()]
-    header, *parts = rows
-    block = Block("table", header[0], rows[-1][1], parts=tuple(parts or rows), lead=header if parts else None)
-    yield SourceDocument(title_from_name(path), text, blocks=(block,))
+        rows, above = [match.span() for match in _LINE.finditer(text) if match.group().strip()], 0
+    header, *parts = rows[above or 0 :]
+    blocks = [Block("table", header[0], rows[-1][1], parts=tuple(parts or [header]), lead=header if parts else None)]
+    if above:
+        blocks.insert(0, Block("paragraph", rows[0][0], rows[above - 1][1]))
+    yield SourceDocument(title_from_name(path), text, blocks=tuple(blocks))
 
 
 def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> str:
