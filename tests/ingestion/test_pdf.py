@@ -168,6 +168,21 @@ def test_ruled_tables_are_tables_and_frames_are_none() -> None:
     )
 
 
+def test_columns_around_a_ruled_table() -> None:
+    def write(pdf: FPDF) -> None:
+        for x, y, name in ((LEFT, 60, "A"), (LEFT, 120, "B"), (RIGHT, 60, "C"), (RIGHT, 90, "D"), (RIGHT, 130, "E")):
+            for i, line in enumerate(PROSE.format(name).split("\n")):
+                pdf.text(x, y + 5 * i, line)
+        for row, cells in enumerate((("Thing", "Limit"), ("Bicycle", "900"), ("Laptop", "150"))):
+            for column, cell in enumerate(cells):
+                pdf.rect(LEFT + 30 * column, 75 + 8 * row, 30, 8)
+                pdf.text(LEFT + 30 * column + 2, 80 + 8 * row, cell)
+
+    text = made(write)
+    assert re.findall(r"\b[A-E] is|Bicycle", text) == ["A is", "Bicycle", "B is", "C is", "D is", "E is"]
+    assert "| Bicycle | 900 |" in text
+
+
 def test_tables_without_rules_are_rows_of_pieces_in_the_same_columns() -> None:
     rows = [("Port", "Ferries a day", "Fare"), ("Oban", "4", "12.50"), ("Mallaig", "11", "9.00"), ("Uig", "", "23.40")]
 

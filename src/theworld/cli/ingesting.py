@@ -67,7 +67,7 @@ class ProgressBars:
 
 
 class _Done(ProgressColumn):
-    """How much is done, of how much, in bytes where files are read, and the time left, but for what it takes to begin."""
+    """How much is done, of how much (bytes of files read), and the time left, but for what it takes to begin."""
 
     def render(self, task: Task) -> Text:
         show = decimal if task.description == LABELS["read"] else "{:,}".format

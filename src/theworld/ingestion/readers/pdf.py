@@ -152,8 +152,8 @@ def _lines_of(page: Any, number: int) -> Iterator[_Line]:
     text = [(place, line, [item for item in line if not is_again(item, printed)]) for place, line in lines]
     tables = tables_of(page, [(line, items) for _, line, items in text])
     turned = not is_upright([item for _, _, items in text for item in items])
-    if not tables and not turned:
-        text = in_columns(text, boxes)
+    if not turned:
+        text = in_columns(text, boxes, tables)
     for place, line, items in text:
         if around := [table for table in tables if within(line, table.box)]:
             if markdown := around[0].markdown():

@@ -59,11 +59,14 @@ def is_again(item: Any, printed: dict[tuple[str, int, int], Any]) -> bool:
     return again
 
 
-def in_columns(text: Sequence[tuple[int, Any, Any]], boxes: Sequence[Any]) -> list[tuple[int, Any, Any]]:
-    """Return the upright lines, each (number of its box, line, characters), column by column."""
-    upright = [one for one in text if is_upright(one[2])]
-    order = _by_columns(list(dict.fromkeys(boxes[place] for place, _, _ in upright)))
-    return sorted(upright, key=lambda one: order.index(boxes[one[0]]))
+def in_columns(
+    text: Iterable[tuple[int, Any, Any]], boxes: Sequence[Any], tables: Sequence[Table]
+) -> list[tuple[int, Any, Any]]:
+    """Return the lines of tables and the upright ones, each (number of its box, line, characters), column by column."""
+    placed = [(next((one for one in tables if within(line[1], one.box)), boxes[line[0]]), line) for line in text]
+    shown = [(box, line) for box, line in placed if isinstance(box, Table) or is_upright(line[2])]
+    order = _by_columns(list(dict.fromkeys(box for box, _ in shown)))
+    return [line for _, line in sorted(shown, key=lambda one: order.index(one[0]))]
 
 
 def _by_columns(boxes: list[Any]) -> list[Any]:
@@ -102,6 +105,8 @@ def _is_running(boxes: Iterable[Any]) -> bool:
     """Return whether most of the text is paragraphs: of more than one line, each about as long as the longest."""
     words = running = 0
     for box in boxes:
+        if isinstance(box, Table):
+            continue
         *lines, last = box
         full = sum(line.width for line in lines) >= FULL_LINES * box.width * max(len(lines), 1)
         words += len(box.get_text())
@@ -140,12 +145,16 @@ def tables_of(page: Any, text: Sequence[tuple[Any, Sequence[Any]]]) -> list[Tabl
 
 
 class Table:
-    """A table of the layout, its cells filled with the characters within: rows of (left, lower, right, upper)."""
+    """A table of the layout, its cells filled with the characters within: rows of (left, lower, right, upper).
+
+    Among boxes of text it is one without text of its own.
+    """
 
     def __init__(self, rows: Sequence[Sequence[Box]]) -> None:
         self.rows = rows
         lefts, lowers, rights, uppers = zip(*(cell for row in rows for cell in row), strict=True)
         self.box: Box = min(lefts), min(lowers), max(rights), max(uppers)
+        self.x0, self.y0, self.x1, self.y1 = self.box
         self.words: dict[Box, str] = defaultdict(str)
         self.shown = False
 
