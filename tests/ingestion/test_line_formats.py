@@ -1,0 +1,62 @@
+"""Calendars, contacts and subtitles: what a person sees of them, without what programs write for each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from theworld.errors import IngestionError
+from theworld.ingestion.readers import SourceDocument, read_source
+
+CASES = [
+    (
+        "a.ics",
+        "BEGIN:VCALENDAR\r\nX-WR-CALNAME:Family\r\nBEGIN:VTIMEZONE\r\nTZID:Europe/Rome\r\nBEGIN:STANDARD\r\n"
+        "DTSTART:19701025T020000\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT\r\nUID:1@x\r\n"
+        "DTSTART;TZID=Europe/Rome:20260421T183000\r\nDTEND:20260421T170000Z\r\nSUMMARY:Parents' evening\r\n"
+        "DESCRIPTION:Bring the report\\, please.\\nPar\r\n king in the yard.\r\nORGANIZER;CN=Ann Berg:mailto:a@x.no\r\n"
+        "BEGIN:VALARM\r\nDESCRIPTION:ring\r\nEND:VALARM\r\nLOCATION:Room 12\r\nEND:VEVENT\r\nBEGIN:VTODO\r\n"
+        "SUMMARY:交税\r\nDUE;VALUE=DATE:20260531\r\nEND:VTODO\r\nEND:VCALENDAR\r\n",
+        "Family",
+        "## Parents' evening\n\n- Start: 2026-04-21 18:30 (Europe/Rome)\n- End: 2026-04-21 17:00 UTC\n"
+        "- Description: Bring the report, please. Parking in the yard.\n- Organizer: Ann Berg\n- Location: Room 12\n\n"
+        "## 交税\n\n- Due: 2026-05-31",
+    ),
+    (
+        "our-people.vcf",
+        "BEGIN:VCARD\nVERSION:3.0\nN:Berg;Ann;;;\nFN:Ann Berg\nORG:Acme;Sales\nitem1.TEL;TYPE=cell:+47 55 12\n"
+        "ADR;TYPE=home:;;Storgata 1;Oslo;;0155;Norway\nPHOTO;ENCODING=b:AAAA\nEND:VCARD\n",
+        "our people",
+        "## Ann Berg\n\n- Org: Acme, Sales\n- Phone: +47 55 12\n- Address: Storgata 1, Oslo, 0155, Norway",
+    ),
+    (
+        "weekly.vtt",
+        "WEBVTT\n\nNOTE made by a program\n\n00:00.500 --> 00:04.000 align:start\n<v 李工>上线定在周五。\n\n"
+        "2\n01:00:04.200 --> 01:00:09.000\n<v.loud 王敏>还有<i>3个</i>缺陷，\n预计周四改完。\n",
+        "weekly",
+        "[0:00:00] 李工: 上线定在周五。\n\n[1:00:04] 王敏: 还有3个缺陷， 预计周四改完。",
+    ),
+    (
+        "talk.srt",
+        "1\r\n00:00:01,000 --> 00:00:04,000\r\nThe deposit of 500 euros\r\n\r\n2\r\n00:00:04,000 --> 00:00:09,000\r\n"
+        "is due on Monday.\r\n",
+        "talk",
+        "[0:00:01] The deposit of 500 euros is due on Monday.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "title", "text"), CASES, ids=[name for name, *_ in CASES])
+def test_what_is_read(tmp_path: Path, name: str, content: str, title: str, text: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    (document,) = read_source(tmp_path / name)
+    assert isinstance(document, SourceDocument)
+    assert (document.title, document.text.strip()) == (title, text)
+
+
+@pytest.mark.parametrize("name", ["a.ics", "a.vcf", "a.srt", "a.vtt"])
+def test_nothing_in_it(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("BEGIN:VCALENDAR\nEND:VCALENDAR\n")
+    with pytest.raises(IngestionError, match="no text"):
+        list(read_source(tmp_path / name))
