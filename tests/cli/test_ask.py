@@ -3,16 +3,18 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from theworld.cli.ask import run_question
 from theworld.cli.options import ChannelName
-from theworld.cli.output import answer_in_colours, headline, visible
+from theworld.cli.output import answer_in_colours, headline, show_sources, visible
 from theworld.graph import build_graph, open_resources
 from theworld.settings import Settings
-from theworld.state import Answer, Context, Passage, QueryOutput
+from theworld.state import Answer, Candidate, Context, Passage, QueryOutput
 from theworld.state.candidates import Channel
 from theworld.testing import FakeChatModel
 
@@ -51,6 +53,14 @@ def test_sources_repeat_no_passage_and_say_how_sure(cli, store: Path) -> None:
     result = json.loads(cli("ask", QUESTION, "--store", store, "--json").out)["result"]
     assert any(line.startswith(f"{result['sureness']} · {result['kind']} · ") for line in done.out.splitlines())
     assert ("See also: " in done.out) == bool(result["see_also"])
+
+
+def test_nearest_passages_begin_where_they_hold_the_words_of_the_question() -> None:
+    text = "The butcher is shut. " * 9 + "The plumber comes on Thursday. Mind the dog."
+    note = Candidate(note_id="1", document_id="1", title="Diary", text=text)
+    with (out := Console(file=StringIO(), width=200)).capture() as shown:
+        show_sources(out, QueryOutput(kind="none", query="when does the plumber come", candidates=[note]))
+    assert "      The plumber comes on Thursday. Mind the dog." in shown.get().splitlines()
 
 
 def test_beside_the_answer_to_a_chinese_question_all_is_chinese(cli, store: Path) -> None:

@@ -137,10 +137,10 @@ def test_usual_words_are_known_whole_and_misspelt_ones_are_not() -> None:
     assert common_words().isdisjoint({"mattr", "delimitr", "passwrd", "Matter", "##ter"})
 
 
-def test_minilm_cuts_at_256_tokens(minilm: MiniLMEmbedder) -> None:
-    long, longer = (minilm.embed_query("word " * n) for n in (254, 900))
+def test_minilm_cuts_at_512_tokens(minilm: MiniLMEmbedder) -> None:
+    long, longer = (minilm.embed_query("word " * n) for n in (510, 900))
     assert long.tokens is not None
-    assert len(long.tokens.ids) == 254
+    assert len(long.tokens.ids) == 510
     assert np.array_equal(long.vector, longer.vector)
 
 

