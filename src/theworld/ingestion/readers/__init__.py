@@ -38,6 +38,7 @@ _NEWER = {
     **dict.fromkeys((".doc", ".rtf", ".wps"), ".docx"),
     ".et": ".xlsx",
     **dict.fromkeys((".ppt", ".pptm", ".dps"), ".pptx"),
+    ".msg": ".eml",
 }
 """Formats of documents that no reader knows, and what their programs also write."""
 
