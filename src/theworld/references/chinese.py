@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from theworld.references.chinese_topics import (
     ASKING,
-    IN_A_PLACE,
     MEASURE,
     TIME,
     asks_for,
@@ -22,7 +21,7 @@ from theworld.references.chinese_topics import (
     topic_of,
 )
 from theworld.references.config import any_of, pattern_of
-from theworld.references.context import ORDINAL, REFILLED, Antecedent, FollowUp, Standalone
+from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
 from theworld.references.frames import in_frame, with_context
 from theworld.references.history import last_answer, topic_tokens
 from theworld.text.folding import fold_in_place
@@ -31,6 +30,8 @@ from theworld.text.language import has_ideographs
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
 _BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")
 """What something was done with or by: what the next turn speaks of may be either."""
+_IN_A_PLACE = ("上", "里", "中", "内", "下")
+"""Ends of what says where the thing is that a question is about."""
 _PLACES = ("里", "儿", "边", "地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
@@ -102,8 +103,7 @@ class ChineseFollowUp(FollowUp):
         found = Antecedent(self.forced, -1) if self.forced else self._antecedent(word)
         if found is None:
             return self.in_context(span, "pronoun")
-        plural = "们" in word or "些" in word
-        options = () if self.forced or plural or word[1:] in _PLACES else joined_names(found.text)
+        options = () if self.forced or "们" in word or word[1:] in _PLACES else joined_names(found.text)
         used = Antecedent(options[0], found.source) if options else found
         query = self.query[: span.start] + used.text + ("的" if word == "其" else "") + self.query[span.end :]
         alone = self.changed(query, span, "pronoun", "the antecedent in the last turns", used)
@@ -129,9 +129,8 @@ class ChineseFollowUp(FollowUp):
         about, context = in_frame(before.text)
         topic = topic_of(about)
         goes_on = context and bare(about) == bare(asked)  # 管理员密码是多少, of what stands in its context
-        unclear = any(map(_UNSURE.search, (about, topic)))
-        unsure = goes_on or not topic or unclear or topic.endswith(IN_A_PLACE) or ORDINAL.search(topic)
-        return None if unsure else Antecedent(topic, before.source)
+        unclear = any(map(_UNSURE.search, (about, topic))) or topic.endswith(_IN_A_PLACE)
+        return None if goes_on or not topic or unclear else Antecedent(topic, before.source)
 
     def _dependent(self) -> Standalone:
         """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
@@ -165,5 +164,4 @@ def _filled(value: str, question: str, *, owner: bool) -> str | None:
 def _bound(before: str, least: int = 2) -> bool:
     """Whether a name of at least so many characters stands before the pronoun: neither a verb nor what describes it."""
     before = _GOVERNED.sub("", before)
-    described = before.endswith("的") and least > 2  # 剩下的这种
-    return not described and bool(topic_tokens(before)) and len(bare(before)) >= least
+    return not before.endswith("的") and bool(topic_tokens(before)) and len(bare(before)) >= least

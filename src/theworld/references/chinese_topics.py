@@ -11,8 +11,6 @@ from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 
 MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张|层)"
-IN_A_PLACE = ("上", "里", "中", "内", "下")
-"""Ends of what says where the thing is that a question is about."""
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40
 LONGEST_NAME, LONGEST_NOUN = 14, 6  # characters of an answer that is nothing but a name, of a noun after 第一个
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
@@ -58,9 +56,7 @@ def bare(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def topic_of(question: str) -> str:
-    """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明".
-
-    Of what is somewhere the thing, not the place: "墙上有霉斑怎么办？" -> "霉斑"."""
+    """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明"."""
     text = bare(question[:200])
     folded = fold_in_place(text)
     opened = pattern_of(_OPENERS).match(folded)
@@ -72,8 +68,6 @@ def topic_of(question: str) -> str:
             tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern})?[了过着]?$"
             end = start + len(re.sub(tail, "", folded[start:end]))
     topic = bare(_OPEN_BRACKET.sub("", text[start:end]))
-    if cut and cut.group().endswith("有") and topic.endswith(IN_A_PLACE) and not ASKING.match(folded, cut.end()):
-        return topic_of(text[cut.end() :]) or topic
     # One character that is left may be the half of a word (四会, 他汀).
     return topic if topic_tokens(topic) and 1 < len(topic) <= LONGEST_TOPIC else ""
 

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
-from theworld.references.config import LANGUAGES, ReferenceResolverConfig, added_mappings, any_of, load_table
+from theworld.references.config import LANGUAGES, ReferenceResolverConfig, added_mappings, load_table, pattern_of
 from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.dates import Interval, midnight
@@ -20,6 +20,11 @@ from theworld.text.time_ranges import find_time_ranges
 
 _BETWEEN = r"[^。！？.!?]{0,60}?"
 MOST_OCCURRENCES = 32  # occurrences of one phrase that are looked at: what repeats it more often is no question
+_WEAK_CORRECTION = (
+    r"(?:^|[，。,.!！；;])\s*«chinese.around_corrections»*?(?P<weak>«language.weak_corrections»)"
+    r"(?:«chinese.around_corrections»|«language.weak_corrections»)*\s*(?=[，。,.!！？?；;]|$)"
+)
+"""A clause that rejects an answer and holds nothing else."""
 _LETTER = rf"[^\W{CJK_RANGES}]"
 Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
 """What was recognised; earlier ones are preferred as the primary reference."""
@@ -86,15 +91,6 @@ def _genuine(spans: Sequence[Span], folded: str) -> list[Span]:
     return [s for s in spans if not any(a <= s.start and s.end <= b and (a, b) != s[:2] for a, b in friends)]
 
 
-@cache
-def _corrections() -> tuple[list[str], re.Pattern[str]]:
-    """Return the phrases that reject an answer, and the pattern of a clause that holds nothing but a weaker one."""
-    weak, around = any_of("language", "weak_corrections").pattern, any_of("chinese", "around_corrections").pattern
-    clause = rf"{around}*?(?P<weak>{weak})(?:{around}|{weak})*"
-    strong = [phrase for code in LANGUAGES for phrase in load_table("language")["corrections"][code]]
-    return strong, re.compile(rf"(?:^|[，。,.!！；;])\s*{clause}\s*(?=[，。,.!！？?；;]|$)")
-
-
 def in_zone(moment: datetime, zone: tzinfo) -> datetime:
     """Return a moment in a zone; a naive one is taken to be in it already."""
     return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
@@ -137,13 +133,13 @@ def find_references(
         keywords.append(Detected(span, "keyword", kind, scope, added=mapping == more.get(span.phrase)))
     keywords.sort(key=lambda item: (item.added, longest_first(item.span)))
     found = apart(keywords, lambda item: item.span[:2])
-    strong, clause = _corrections()
-    matches = islice(clause.finditer(folded), MOST_OCCURRENCES)
+    strong = [phrase for code in LANGUAGES for phrase in load_table("language")["corrections"][code]]
+    matches = islice(pattern_of(_WEAK_CORRECTION).finditer(folded), MOST_OCCURRENCES)
     weak = [Span(*match.span("weak"), match["weak"]) for match in matches]
     rejecting = sorted(_genuine([*find_phrases(strong, folded), *weak], folded), key=longest_first)
     for span in apart(rejecting, lambda span: span[:2]):
         found.append(Detected(span, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS))
-    spoken = any_of("language", "spoken_of").search(folded) is not None
+    spoken = pattern_of("«language.spoken_of»").search(folded) is not None
     for word in find_time_words(folded, in_zone(now, zone)):
         topic = topic_tokens(folded[: word.span.start] + " " + folded[word.span.end :])
         said = [] if spoken or word.interval is None else said_within(history, word.interval, zone)
