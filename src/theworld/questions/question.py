@@ -37,6 +37,7 @@ KEPT = 64
 """Questions whose readings are remembered; one request reads a handful."""
 LONGEST_KEPT = 2_000
 """Characters of a question whose readings are remembered."""
+_MEANING = re.compile("[是叫有]?(?:什[么麼]|甚[么麼]|啥)意思")
 _LATIN_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*")
 MOST_PARTS = 4
 _AROUND = " ，,。.？?；;"
@@ -111,7 +112,7 @@ class Question:
 
     @_Once
     def keywords(self) -> str:
-        """Its text without English function words, what BM25 is asked; all of it where it has nothing else.
+        """Its text without English function words and 什么意思, what BM25 is asked; all of it where it has nothing else.
 
         Notes of another language hold few of them, which would make them count for much. Those in capitals (IT), and
         within a name of several words ("Man Who Knew Too Much"), stay.
@@ -123,7 +124,7 @@ class Question:
                 return word[0]
             return word[0] if any(word.start() in name for name in names) else ""
 
-        text = _LATIN_WORD.sub(kept, self.text)
+        text = _MEANING.sub(" ", _LATIN_WORD.sub(kept, self.text))
         return text if text == self.text or tokens(text) else self.text
 
     @_Once
