@@ -13,9 +13,9 @@ class OntologyMatch(Value):
     kind: str = Field(description="OntologyClass | Attribute | Relation | Capability | EntitySample")
     key: str = Field(description="Its id, for an attribute `class.attribute`")
     label: str = Field(description="Its name in the language of the question")
-    how: str = Field(description="label | synonym | inverse | value | overlap | nested")
+    how: str = Field(description="label | synonym | inverse | value | nested")
     score: float = Field(ge=0.0, le=1.0, description="How sure we are")
-    start: int = Field(default=0, ge=0, description="Where it stands in the question; start = end: nowhere")
+    start: int = Field(default=0, ge=0, description="Where it stands in the question")
     end: int = Field(default=0, ge=0, description="End offset, exclusive")
     value: str = Field(default="", description="The value named, for how = value")
 

@@ -64,12 +64,6 @@ def test_of_overlapping_names_the_longest_stands_and_the_others_are_kept_apart(m
     assert [match.ref for match in result.nested] == [Ref("OntologyClass", "transaction")]
 
 
-def test_a_label_whose_words_stand_apart_is_found_by_overlap(matcher: Matcher) -> None:
-    for question in ("any change in the credit of these firms", "这些客户的授信有没有发生变化"):
-        kinds = {match.ref: match.kind for match in matcher.match(question).matches}
-        assert kinds.get(Ref("OntologyClass", "credit_change")) == "overlap", question
-
-
 def test_a_number_belongs_to_the_numeric_attribute_beside_it(matcher: Matcher) -> None:
     found = matcher.match("注册资本超过5000万元且额度不低于1亿元的企业").ranges
     assert [(r.comparison, r.low.value, r.attribute and r.attribute.key) for r in found] == [

@@ -1,15 +1,13 @@
 """What of an ontology a question speaks of: classes, attributes, relations, samples, values, ranges and times.
 
-The names of its elements, and what is recognised of them, with how sure that makes us. Pure: the same question and
-ontology give the same matches. What is named by its labels is found with its place; a label whose words stand apart is
-found by overlap.
+The names of its elements, and what is recognised of them and where, with how sure that makes us. Pure: the same
+question and ontology give the same matches.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +20,6 @@ from theworld.ontology.lookup import End, Lookup
 from theworld.ontology.model import Attribute, Ref
 from theworld.packages import load_table
 from theworld.questions import Question, read_question
-from theworld.text import tokens
 from theworld.text.language import has_ideographs
 from theworld.text.phrases import Found, PhraseTable, longest, units
 from theworld.text.quantities import Quantity
@@ -87,11 +84,11 @@ def number_constraints(question: Question) -> Iterator[NumberConstraint]:
             yield NumberConstraint(lead.start(), low.end, said[f"before: {lead['word']}"], low)
 
 
-MatchKind = Literal["label", "synonym", "inverse", "value", "overlap", "source_role", "target_role"]
+MatchKind = Literal["label", "synonym", "inverse", "value", "source_role", "target_role"]
 """How an element was recognised; by a role only within a description."""
 
 SCORES: Mapping[MatchKind, float] = {"label": 1.0, "inverse": 1.0, "synonym": 0.9, "value": 0.9}
-"""How sure a name found makes us; overlap brings its own, lower score."""
+"""How sure a name found makes us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,7 @@ class Match:
     score: float
     """In (0, 1]."""
     start: int = 0
-    """Where it stands in the question; start == end for what was found without a place."""
+    """Where it stands in the question."""
     end: int = 0
     text: str = ""
     """The words of the question."""
@@ -195,29 +192,14 @@ def _parts(label: str, function: Container[str]) -> Iterator[str]:
             yield " ".join(words[:n])
 
 
-OVERLAP_SCORE = 0.6
-LEAST_OVERLAP = 0.5
-"""Share of a label's (idf-weighted) words that must be in the question."""
-MOST_OVERLAPS = 3
-NUMERIC = frozenset({"number", "integer"})
-
-
 class Matcher:
     """Recognises the elements of one ontology in questions; made once per ontology, thread-safe."""
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
         load_comparisons()  # read now, not within the first question's deadline
-        named = list(named_elements(lookup))
-        self.table: PhraseTable[Name] = PhraseTable(named)
+        self.table: PhraseTable[Name] = PhraseTable(named_elements(lookup))
         """Finds all names in a text, without choosing among them."""
-        self._labels: dict[str, list[Ref]] = defaultdict(list)
-        for label, name in named:
-            if name.kind in {"label", "synonym"} and name.ref not in self._labels[label]:
-                self._labels[label].append(name.ref)
-        self._words = {label: tuple(dict.fromkeys(tokens(label))) for label in self._labels}
-        frequency = Counter(word for words in self._words.values() for word in words)
-        self._idf = {word: math.log(1 + len(self._words) / n) for word, n in frequency.items()}
         self._relations_with: dict[tuple[str, ...], set[str]] = defaultdict(set)
         """By every run of units in a relation's names the relations that have it."""
         for relation in lookup.ontology.relations:
@@ -225,10 +207,6 @@ class Matcher:
                 values = tuple(unit.value for unit in units(label))
                 for i, j in combinations(range(len(values) + 1), 2):
                     self._relations_with[values[i:j]].add(relation.id)
-        self._with: dict[str, list[str]] = defaultdict(list)
-        for label, words in self._words.items():
-            for word in words:
-                self._with[word].append(label)
 
     def match(self, question: str, *, now: datetime | None = None) -> QueryMatches:
         """Return what a question speaks of; times only where `now`, the moment they refer to, is given."""
@@ -244,11 +222,8 @@ class Matcher:
         found = [one for one in inside if not any(start < one.end and one.start < end for start, end in spans)]
         chosen = longest(found)
         matches = self._resolved(chosen, question)
-        places = {(one.start, one.end) for one in chosen}
-        inner = [one for one in found if (one.start, one.end) not in places]
+        inner = [one for one in found if one not in chosen]
         nested = [_match(name, one, question) for one in inner for name in distinct_names(one.payloads)]
-        known = {match.ref for match in matches}
-        matches += [match for match in self._overlapping(asked) if match.ref not in known]
         return QueryMatches(tuple(matches), tuple(nested), tuple(self._ranges(numbers, matches)), times)
 
     def named_relations(self, matches: QueryMatches) -> frozenset[str]:
@@ -289,26 +264,10 @@ class Matcher:
                 classes.add(lookup.samples[key].of if kind == "EntitySample" else key.partition(".")[0])
         return {owner for id_ in classes & set(lookup.classes) for owner in lookup.ancestors(id_)}
 
-    def _overlapping(self, question: Question) -> list[Match]:
-        """Return elements with a label of several words, most of which stand somewhere in the question."""
-        asked = set(question.tokens)
-        best: dict[Ref, float] = {}
-        for label in dict.fromkeys(label for word in sorted(asked) for label in self._with.get(word, ())):
-            words = self._words[label]
-            if len(words) < 2:
-                continue
-            total = sum(self._idf[word] for word in words)
-            share = sum(self._idf[word] for word in words if word in asked) / total
-            if share >= LEAST_OVERLAP:
-                for ref in self._labels[label]:
-                    best[ref] = max(best.get(ref, 0.0), share)
-        ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:MOST_OVERLAPS]
-        return [Match(ref, "overlap", OVERLAP_SCORE * share) for ref, share in ranked]
-
     def _ranges(self, numbers: Sequence[NumberConstraint], matches: Sequence[Match]) -> Iterator[NumberConstraint]:
         """Give each number the nearest numeric attribute named in the question, one before it preferred."""
-        attributes = ((match, self.lookup.elements.get(match.ref)) for match in matches if match.end > match.start)
-        numeric = [match for match, one in attributes if isinstance(one, Attribute) and one.type in NUMERIC]
+        attributes = ((match, self.lookup.elements[match.ref]) for match in matches)
+        numeric = [m for m, one in attributes if isinstance(one, Attribute) and one.type in {"number", "integer"}]
         for number in numbers:
             near = min(
                 numeric,
