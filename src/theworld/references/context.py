@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
@@ -74,14 +74,15 @@ _ROUND = re.compile(
 _COUNTED = ("first 一 1 former 前", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
-RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
+RANKS |= {str(number): number - 1 for number in range(6, 10)} | dict.fromkeys(("last", "latter", "后", "最后"), -1)
 _COUNTED_BY = rf"(?:(?!次|场){MEASURE}|[步点])"
 ORDINAL = re.compile(
-    r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
+    r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former|[1-9](?=st|nd|rd|th))(?:st|nd|rd|th)?\b"
     rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+of\s+(?:those|these|them)\b"
     r"|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
     r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$|,))"
-    rf"|第(?P<cn>[一二三四五1-5]){_COUNTED_BY}(?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那){_COUNTED_BY}|(?<=[前后])者)"
+    r"|\b(?:step|option|item|point)\s+(?P<number>[1-9])(?![\w.]|\s+of\b)"
+    rf"|第(?P<cn>[一二三四五1-9]){_COUNTED_BY}(?!月|年|人|问题[:：,，])|(?P<end>最后|[前后])(?:(?:一|那){_COUNTED_BY}|(?<=[前后])者)"
     rf"|(?P<other>\bthe\s+other(?:\s+(?:one|option|way|kind)\b|(?=\W*$|\s+(?:{FINITE})\b))|另外?[一那]{_COUNTED_BY})"
 )
 """An item by its place, or of two "the other one", 另一个."""
@@ -157,9 +158,10 @@ class FollowUp:
 
     @property
     def filled(self) -> str:
-        """What a filler goes with: the question before in its context, or what that fills, whose place it takes."""
+        """What a filler goes with: the question before in its context, or what that fills or asks of a step of."""
         own, root = self.frame
-        return root if root and self.filler.match(own) else self.before.text
+        asked = ORDINAL.search(fold_in_place(own))
+        return root if root and (self.filler.match(own) or (asked and _is_step(asked[0]))) else self.before.text
 
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
@@ -213,13 +215,14 @@ class FollowUp:
         match = ORDINAL.search(fold_in_place(self.query))
         if match is None:
             return None
-        word, span, noun = match["en"] or match["cn"] or match["end"], self.span(match), match["noun"]
+        english = match["en"] or match["number"]
+        word, span, noun = english or match["cn"] or match["end"], self.span(match), match["noun"]
         if match["other"]:
             return self._other(span)
         rank = RANKS[word]
         offers = (offer for offer in self._offers(match) if len(offer[2]) > max(rank, 1))
         nearest = next(offers, (0, -1, ()))
-        sought = noun or not match["en"]
+        sought = noun or not english
         named, index, items = next(filter(itemgetter(0), offers), nearest) if sought and not nearest[0] else nearest
         if not items or (noun and not (named or match["told"])):
             last = not self.query[span.end :].strip(CLOSING)
@@ -252,10 +255,11 @@ class FollowUp:
         answers = [i for i in self.recent if i and self.history[i].role == "assistant"]
         asked = {i: fold_in_place(text_of(self.history[i - 1])) for i in answers}
         fresh = sorted(answers, key=lambda i: ORDINAL.search(asked[i]) is not None)  # no list answers an ordinal
-        for read, places in ((lists_in, answers), (enumerations_in, fresh[:MOST_READ])):
+        lists = partial(lists_in, rows=not (ordinal and _is_step(ordinal[0])))
+        for read, places in ((lists, answers), (enumerations_in, fresh[:MOST_READ])):
             for i in places:
                 content = self.history[i].content or ""
-                parts = [content] if read is lists_in else by_overlap(text_of(self.history[i - 1]), content)
+                parts = [content] if read is lists else by_overlap(text_of(self.history[i - 1]), content)
                 for items in chain.from_iterable(map(read, parts)):
                     lead = asked[i] + " " + fold_in_place(content.partition(items[0])[0][-LONGEST_CONTEXT:])
                     named = _named(ordinal, lead) if ordinal else 0
@@ -263,7 +267,7 @@ class FollowUp:
 
     def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
         """Return the query with an item, but for a proper name what its list answered, or the question before."""
-        step = fold_in_place(span.phrase).endswith(_STEPS)
+        step = _is_step(span.phrase)
         text = chosen.text if step else _name_of(chosen.text)
         before, after = self.query[: span.start], self.query[span.end :]
         if _SAYS_NO_MORE.fullmatch(before + after):
@@ -299,6 +303,11 @@ class FollowUp:
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
 
+def _is_step(ordinal: str) -> bool:
+    """Return whether an ordinal means one of steps, or of other sentences: "the third step", "step 3", 第三步."""
+    return any(fold_in_place(ordinal).strip(" 1234567890").endswith(word) for word in _STEPS)
+
+
 def _name_of(item: str) -> str:
     """Return what an item of a list is called, without what a colon adds."""
     return _COLON.split(item)[0].strip() or item
@@ -310,7 +319,7 @@ def _named(ordinal: re.Match[str], lead: str) -> int:
     if noun:
         words = (word.strip(CLOSING + ",;:") for word in lead.split() if word[0] == noun[0])
         return len(noun) * any(word != noun and tokens(word) == tokens(noun) for word in words)
-    lengths = () if ordinal["en"] else range(len(after), 1, -1)
+    lengths = () if ordinal["en"] or ordinal["number"] else range(len(after), 1, -1)
     return next((n for n in lengths if after[:n] in lead and topic_tokens(after[:n])), 0)
 
 
@@ -330,17 +339,17 @@ def beginning(answer: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def lists_in(text: str) -> tuple[tuple[str, ...], ...]:
+def lists_in(text: str, *, rows: bool = True) -> tuple[tuple[str, ...], ...]:
     """Return the lists of a text, one within an item after its own; prose ends one whose numbers do not go on.
 
-    The rows of a table are one by what their first cells say.
+    The `rows` of a table are one by what their first cells say.
     """
     lists: list[list[str]] = []
     within: list[tuple[int, list[str]]] = []  # indents and lists that an item stands in, the outermost first
     goes_on, apart, fenced, in_table = False, True, False, False
     for line in text.splitlines():
         if row := None if fenced else _ROW.match(line):
-            cell = row["cell"].strip()
+            cell = row["cell"].strip() if rows else ""
             if in_table:
                 lists[-1] += [cell] * bool(cell)
             elif cell and not cell.strip(":-"):  # the rule below a table's header
