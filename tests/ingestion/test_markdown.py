@@ -10,7 +10,7 @@ import yaml
 
 from theworld.ingestion.plan import divided
 from theworld.ingestion.readers import read_source
-from theworld.ingestion.readers.markdown import markdown_blocks
+from theworld.ingestion.readers.markdown import markdown_blocks, read
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.sources import find_sources
 from theworld.settings import NoteSettings
@@ -129,3 +129,22 @@ def test_components_of_mdx_stand_for_their_files(tmp_path: Path) -> None:
     assert document.text.count("| EU | 868 |") == 2
     assert "import" not in document.text
     assert [file.path.name for file in find_sources([tmp_path]).files] == ["a.mdx"]
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("a.mdx", ["paragraph", "table"]), ("a.md", ["paragraph", "code"])])
+def test_what_is_only_indented_is_no_code_in_mdx(tmp_path: Path, name: str, kinds: list[str]) -> None:
+    path = tmp_path / name
+    path.write_text("Words.\n\n    | a | b |\n    |---|---|\n    | 1 | 2 |\n", encoding="utf-8")
+    (document,) = read(path)
+    assert [block.kind for block in document.blocks] == kinds
+
+
+def test_the_title_of_a_tab_leads_to_nothing_behind_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.mdx"
+    tabs = '<Tabs>\n  <Tab title="By hand">\n    1. one\n    2. two\n  </Tab>\n</Tabs>\n'
+    path.write_text(
+        f"{tabs}\n<Tip>\n    Set this:\n\n    | a | b |\n    |---|---|\n    | 1 | 2 |\n</Tip>\n", encoding="utf-8"
+    )
+    (document,) = read(path)
+    leads = [document.text[slice(*block.lead)] for block in document.blocks if block.lead]
+    assert leads == ["**By hand**", "Set this:\n\n| a | b |\n|---|---|"]

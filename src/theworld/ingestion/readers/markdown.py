@@ -61,7 +61,7 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     title = " ".join(without_surrogates(str(_field(fields, "title", path, str) or "")).split())
     aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
     whole = text[start:] if root is None else _with_included(text[start:], path, root)
-    body = cleaned(whole, mdx=path.suffix.lower() == ".mdx")
+    body = cleaned(whole, mdx=_is_mdx(path))
     document = described(text[:start] + body, path, start=start, title=title)
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
 
@@ -96,7 +96,7 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "", only_he
     """
     if not text[start:].strip():
         raise IngestionError("there is no text in it", where=str(path))
-    blocks = markdown_blocks(text, start)
+    blocks = markdown_blocks(text, start, mdx=_is_mdx(path))
     headings = [block for block in blocks if block.kind == "heading"]
     if headings and len(headings) == len(blocks) and not only_headings:
         raise IngestionError("there is no text in it but headings", where=str(path))
@@ -106,10 +106,14 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "", only_he
     title = title or found or title_from_name(path)
     if found == title:
         if sum(highest) < 2:  # else the title is a section beside others: what stands under them is not under it
-            blocks = markdown_blocks(text, start, title)
+            blocks = markdown_blocks(text, start, title, mdx=_is_mdx(path))
         if blocks[0].kind == "heading" and len(blocks) > 1:
             blocks = blocks[1:]
     return SourceDocument(title, text, body_start=blocks[0].start if blocks else start, blocks=blocks)
+
+
+def _is_mdx(path: Path) -> bool:
+    return path.suffix.lower() == ".mdx"
 
 
 def _field(fields: dict[object, object], name: str, path: Path, kinds: Any) -> object:
@@ -183,11 +187,14 @@ class _Found(NamedTuple):
     items: int = 0
 
 
-def markdown_blocks(text: str, start: int = 0, title: str = "") -> tuple[Block, ...]:
-    """Return the blocks of text[start:], in order; a heading that is the document's title is no section of its own."""
+def markdown_blocks(text: str, start: int = 0, title: str = "", *, mdx: bool = False) -> tuple[Block, ...]:
+    """Return the blocks of text[start:], in order; a heading that is the document's title is no section of its own.
+
+    In MDX what is only indented is no code.
+    """
     above: list[tuple[int, str]] = []
     blocks: list[Block] = []
-    for block, level, words, _, _ in _continued(text, _outermost(text, start)):
+    for block, level, words, _, _ in _continued(text, _outermost(text, start, mdx)):
         if level:
             while above and above[-1][0] >= level:
                 above.pop()
@@ -208,11 +215,11 @@ def plain_heading(words: str) -> str:
 
 
 @cache
-def _blocks_only() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
+def _blocks_only(mdx: bool) -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table").disable(["inline", "reference", *["code"][:mdx]])
 
 
-def _outermost(text: str, start: int) -> Iterator[_Found]:
+def _outermost(text: str, start: int, mdx: bool) -> Iterator[_Found]:
     """Yield each block of the outermost level."""
     body = text[start:]
     lines = [start, *(start + match.end() for match in re.finditer(r"\r\n?|\n", body))]
@@ -227,7 +234,7 @@ def _outermost(text: str, start: int) -> Iterator[_Found]:
     def inside(node: SyntaxTreeNode) -> list[tuple[int, int]]:
         return [span(child) for child in node.children if child.map and child.type != "inline"]
 
-    for node in _with_headings_freed(SyntaxTreeNode(_blocks_only().parse(body)).children, text, lines):
+    for node in _with_headings_freed(SyntaxTreeNode(_blocks_only(mdx).parse(body)).children, text, lines):
         kind, (begin, end) = _KINDS.get(node.type, "paragraph"), span(node)
         if end <= begin or node.type == "hr":
             continue

@@ -2,24 +2,26 @@
 
 Code (fences and spans) stays as it is. Tables, headings, lists and preformatted text in HTML become Markdown, tables
 lose their padding, images become what they are said to show, references links with their address, icons that say yes or
-no a mark; the indented content of MkDocs' admonitions and tabs is put out to the margin, lists of attributes go. A text
-without any of these stays the same to the letter, so that offsets refer to the file itself; else they refer to the
-cleaned text, which is what is stored.
+no a mark; the indented content of MkDocs' admonitions and tabs and of components is put out to the margin, lists of
+attributes go. A text without any of these stays the same to the letter, so that offsets refer to the file itself; else
+they refer to the cleaned text, which is what is stored.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, partial
+from textwrap import indent
 
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 
 from theworld.ingestion.readers.document import bold, fenced
-from theworld.ingestion.readers.tables import html_table
+from theworld.ingestion.readers.tables import BETWEEN_ITEMS, html_table
 from theworld.text.language import has_ideographs
 
 _FENCE = re.compile(
@@ -81,11 +83,12 @@ _ESCAPE = re.compile(
 _PAIRS = ("()", "[]", "<>", "{}")
 _PARAGRAPH = re.compile(r"(?:^[ \t]*\S[^\n]*(?:\n|\Z))+", re.M)
 _INDENTING = re.compile(
-    r"(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w -]*)(?:\"(?P<title>.*)\")?\s*|===\+?[ \t]+\"(?P<tab>.*)\"\s*"
+    r"^(?P<margin> *)(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w -]*)(?:\"(?P<title>.*)\")?|===\+?[ \t]+\"(?P<tab>.*)\")"
+    r"[ \t\r]*(?:\n|\Z)(?P<inside>(?:[ \t\r]*\n|(?P=margin) {4}[^\n]*(?:\n|\Z))*)",
+    re.M,
 )
-"""The line above the indented content of an admonition or tab of MkDocs."""
-_INDENT = 4
-_ITEM = re.compile(r"(?P<margin> *)(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=\S))")
+"""An admonition or tab of MkDocs with its indented content."""
+_ITEM = re.compile(r"^(?P<margin> *)(?:[-*+]|\d{1,9}[.)]) {1,4}(?=\S)", re.M)
 _INLINE = frozenset(
     "a abbr b big br button cite code del dfn em embed font i iframe img input ins kbd label mark picture q s samp "
     "small source span strike strong style sub summary sup svg time u var video wbr".split()
@@ -102,6 +105,14 @@ _STYLING = frozenset(
 )
 """Attributes of components that say nothing."""
 _ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"/]*)\"|'([^'/]*)')")
+_KIND = re.compile(
+    r"<(?:(?:admonition|alert|aside|callout)\s[^<>]*?\b(?:kind|severity|type|variant)=[\"'])?"
+    r"(attention|caution|check|danger|error|hint|important|info|note|success|tip|warning)\b",
+    re.I,
+)
+"""A component that is an admonition: by its name, or of the kind that an attribute names."""
+_PIECE = re.compile(rf"^(?=(?P<margin>[ \t]*))(?:{_FENCE.pattern}|[^\n]*)", re.M | re.S)
+"""Code, or a line."""
 _SETTING = r"(?:[#.][\w-]+|[\w-]+=(?:\"[^\"\n]*\"|[^\s{}\"]+))"
 _SETTINGS = rf"\{{(?::[^{{}}\n]*|[ \t]*(?!#[^\s{{}}]*\}}){_SETTING}(?:[ \t]+{_SETTING})*[ \t]*)\}}"
 """A list of attributes of kramdown and MkDocs, `{:target="_blank"}` or `{ .wide }`; `{#id}` is one of headings only."""
@@ -119,9 +130,11 @@ _ICON = re.compile(
 """An icon by its set and name."""
 _IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)\]\((?:[^()\n]|\([^()\n]*\))*\)(?:\{[^{}\n]*\})?")
 _IMAGE_NAME = re.compile(
-    r"^[ \t]*!\[\W?(?P<stem>[^\[\]\n]+)\]\((?:[^()\n]*/)?(?P=stem)\.\w+\)(?:\{[^{}\n]*\})?[ \t]*$", re.M
+    r"^[ \t]*!\[(?:\W?(?P<stem>[^\[\]\n]+)\]\((?:[^()\n]*/)?(?P=stem)\.\w+|[a-z\d]+(?:[_-][A-Za-z\d]+)+\]\([^()\n]*)\)"
+    r"(?:\{[^{}\n]*\})?[ \t]*$",
+    re.M,
 )
-"""An image alone on its line that is said to show what its file is called."""
+"""An image alone on its line that is said to show what its file is called, or an identifier."""
 _EMPTY_LINK = re.compile(r"\[\s*\]\((?:[^()\n]|\([^()\n]*\))*\)")
 _LINK_NOWHERE = re.compile(r"(?<!!)\[(?P<words>[^\[\]\n]+)\]\(\s*\)")
 """A link whose address was a template tag."""
@@ -137,7 +150,7 @@ _REFERENCE = re.compile(
     rf"{_SPAN.pattern}|(?<!\])\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)+)\](?:\[(?P<name>[^\[\]\n]*)\])?(?![(\[:])"
 )
 _ENTITY = re.compile(r"(?P<target>\]\([^()\s]*)|&(?:#\w+|[A-Za-z]\w*);")
-_LINE_BREAK = re.compile(r"(\|?)(?:\s*<(?:br\s*/?|/?(?:[uo]l|li|p)\b[^<>]*)>)+\s*(?=(\|?))", re.I)
+_LINE_BREAK = re.compile(r"(\|?)(?:\s*</?(?:br|[uo]l|li|p)\b[^<>]*>)+\s*(?=(\|?))", re.I)
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.M)
 _PADDING = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)|-{4,}")
 """What only lines up the columns of a table's source: it would fill notes and answers with blanks."""
@@ -249,7 +262,7 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     )
     text = _ALERT.sub(lambda line: f"{line['quote']}{bold(line['kind'].capitalize())}", text)
     text = _HARD_BREAK.sub("", text)
-    in_cells = partial(_LINE_BREAK.sub, lambda gap: f"{gap[1]} " if "|" in gap.groups() else " / ")
+    in_cells = partial(_LINE_BREAK.sub, lambda gap: f"{gap[1]} " if "|" in gap.groups() else BETWEEN_ITEMS)
     text = _ROW.sub(lambda row: outside(_SPAN, row[0], in_cells), text)
     text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap[0][0] == "-" else " ", row[0]), text)
     text = _SETTINGS_AT_END.sub(lambda line: line["heading"] or "", _IMAGE_NAME.sub("", text))
@@ -344,55 +357,72 @@ def _instead_of(tag: re.Match[str], closed: Collection[str]) -> str:
 
 
 def _said_by_component(tag: re.Match[str]) -> str:
-    """Return a component's label or title in bold; of one without content what its attributes say."""
-    spoken = None if tag["close"] == "/" else _SPOKEN.search(tag["rest"])
-    alone = tag.group().endswith("/>")
-    said = (one[2] or one[3] for one in _ATTRIBUTE.finditer(tag["rest"]) if alone and one[1] not in _STYLING)
-    return f"\n\n**{spoken[1] or spoken[2]}**\n\n" if spoken else " ".join(filter(None, said))
+    """Return a component's label or title in bold, else its kind; of one without content what its attributes say."""
+    if tag["close"]:
+        return ""
+    if (spoken := _SPOKEN.search(tag["rest"])) and (title := spoken[1] or spoken[2]):
+        return f"\n\n{bold(title)}\n\n"
+    if not tag.group().endswith("/>"):
+        return f" {bold(kind[1].capitalize())} " if (kind := _KIND.match(tag.group())) else ""
+    said = (one[2] or one[3] for one in _ATTRIBUTE.finditer(tag["rest"]) if one[1] not in _STYLING)
+    return " ".join(filter(None, said))
 
 
 def _put_out(text: str) -> str:
-    """Return a text with the indented content of admonitions and tabs at the margin, their titles in bold above."""
-    if not re.search(r"^[ \t]*(?:!!!|\?\?\?|===)", text, re.M):
-        return text
-    lines, done, fence = text.split("\n"), [], ""
-    place = 0
-    while place < len(lines):
-        line = lines[place]
-        place += 1
-        opened = re.match(r"\s*(`{3,}|~{3,})", line)
-        if opened and (not fence or opened[1].startswith(fence)):
-            fence = "" if fence else opened[1]
-        head = None if fence else _INDENTING.fullmatch(line.lstrip())
-        if head is None:
-            done.append(line)
+    """Return a text with the content of admonitions, tabs and components at the margin, their titles in bold above.
+
+    In a list that is the margin of the item. A title over nothing but images is their caption, and not bold.
+    """
+    done, above, place = "", "", 0
+    for start, end, title, inside in sorted(_containers(text)):
+        if start < place:
             continue
-        margin = len(line) - len(line.lstrip())
-        indent = margin + _INDENT
-        end = place
-        while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" " * indent)):
-            end += 1
+        before, line, margin = text[place:start].rpartition("\n")
+        done, above = done + before + line, above + before + line
+        titled = title and _TAG.sub("", _IMAGE.sub("", inside)).strip()
+        content = _put_out(_dedented(inside if titled else inside.replace(f"![{title}](", "![](")))
+        if title:
+            done += "\n" if done and not done.endswith("\n\n") else ""
+            content = f"{bold(title) if titled else title}\n\n{content}" + "\n" * (not content.endswith("\n"))
+        above = re.split(r"\n(?=\S)", above)[-1]  # the list it stands in, if any
+        items = [len(one[0]) for one in _ITEM.finditer(above) if len(one["margin"]) < len(margin)]
+        done += indent(content, " " * max(len(margin), items[-1]) if items else "")
+        above = above if items else ""
+        place = end
+    return done + text[place:]
+
+
+def _containers(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Yield where admonitions and tabs of MkDocs, and components that have lines of their own, begin and end.
+
+    With them their title, or kind, and what stands inside.
+    """
+    plain = _FENCE.sub(lambda code: re.sub(r"\S", "x", code[0]), f"{text}\n")
+    plain = _SPAN.sub(lambda code: code[0].replace("<", "x"), plain)
+    for head in _INDENTING.finditer(plain):
         kind = (head["kind"] or "").strip().capitalize()
         title = head["tab"] or (kind if head["title"] is None else head["title"])
-        inside = lines[place:end]
-        if margin:  # in a list, where what belongs to an item is indented in many ways
-            indent = min((len(one) - len(one.lstrip()) for one in inside if one.strip()), default=indent)
-            margin = _inside_item(done, margin)
-        content = "\n".join(" " * margin + one[indent:] if one.strip() else "" for one in inside)
-        done += [*([f"{' ' * margin}{bold(title)}"] if title else []), "", *_put_out(content).split("\n")]
-        place = end
-    return "\n".join(done)
+        yield head.end("margin"), head.end(), title, f"\n{text[slice(*head.span('inside'))]}"
+    opened = defaultdict[str, list[re.Match[str]]](list)
+    for tag in _TAG.finditer(plain):
+        if not tag["name"][0].isupper() or tag[0].endswith("/>"):
+            continue
+        if not tag["close"]:
+            opened[tag["name"]].append(tag)
+        elif opened[tag["name"]]:
+            first = opened[tag["name"]].pop()
+            title, inside = _said_by_component(first).strip()[2:-2], text[first.end() : tag.start()]
+            before = plain[plain.rfind("\n", 0, first.start()) + 1 : first.start()]
+            after = plain[tag.end() : plain.index("\n", tag.end())]
+            if not (before + after).strip() and (title or "\n" in inside):
+                yield first.start(), tag.end(), title, inside
 
 
-def _inside_item(above: Sequence[str], margin: int) -> int:
-    """Return where the content of the list's item begins that a line with a margin stands in, else the margin."""
-    for line in reversed(above):
-        item = _ITEM.match(line)
-        if item and len(item["margin"]) < margin:
-            return max(margin, item.end())
-        if line.strip() and not line.startswith(" "):
-            break
-    return margin
+def _dedented(text: str) -> str:
+    """Return the lines of a text with as many blanks less as the first whole one has, code as many as its fence."""
+    first = re.search(r"\n([ \t]*)\S", text)
+    most = len(first[1]) if first else 0
+    return _PIECE.sub(lambda piece: re.sub(rf"(?m)^[ \t]{{0,{min(most, len(piece['margin']))}}}", "", piece[0]), text)
 
 
 def _as_fence(match: re.Match[str]) -> str:

@@ -38,9 +38,12 @@ Cell = tuple[str, int, int]
 """Words, columns and rows it spans."""
 MOST_SPANNED = 50
 """Columns or rows; more is a mistake, or meant to fill memory."""
+BETWEEN_ITEMS = " / "
+"""What keeps the items of a list apart in a cell, which has one line."""
 
 _NUMBER = re.compile(r"\{?\s*(\d{1,3})\s*\}?\Z")
 """A span in HTML, or in the braces of JSX."""
+_APART = "\0"
 _SAMPLE = 20_000
 _LINE = re.compile(r"[^\r\n]+")
 
@@ -127,9 +130,15 @@ def html_table(table: Tag) -> str:
         number = _NUMBER.match(str(value))
         return int(number[1]) if number else 1
 
+    def words(cell: Tag) -> str:
+        return BETWEEN_ITEMS.join(part.strip() for part in cell.get_text(" ").split(_APART) if part.strip())
+
+    for item in table.find_all(["ol", "ul", "li"]):
+        item.insert_before(_APART)
+        item.insert_after(_APART)
     rows = [
         [
-            (cell.get_text(" "), span(cell.get("colspan")), span(cell.get("rowspan")))
+            (words(cell), span(cell.get("colspan")), span(cell.get("rowspan")))
             for cell in row.find_all(["td", "th"])
             if cell.find_parent("tr") is row
         ]
