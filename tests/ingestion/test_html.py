@@ -27,6 +27,8 @@ CASES = [
      "<td>3</td></tr></table>", "| a | b c | b d |\n| --- | --- | --- |\n| 1 | 2 | 3 |"),
     ("<table><tr><th colspan=2>size</th><th>note</th></tr><tr><td>1</td><td>cm</td><td></td></tr></table>",
      "| size | size | note |\n| --- | --- | --- |\n| 1 | cm |  |"),
+    ("<table><tr><th>a</th><th>b</th></tr><tr><td colspan=9>of x</td></tr><tr><td>1</td><td>2</td></tr></table>",
+     "| a | b |\n| --- | --- |\n| of x |  |\n| 1 | 2 |"),
     ("<table><tr><td class=linenos><pre>1</pre></td><td><pre>a = 1</pre></td></tr></table>", "```\na = 1\n```"),
     ("<table><tr><td><h2>Lay</h2>out</td><td><table><tr><th>x</th></tr><tr><td>1</td></tr></table></td></tr></table>",
      "## Lay\n\nout\n\n| x |\n| --- |\n| 1 |"),

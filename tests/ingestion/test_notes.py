@@ -252,6 +252,41 @@ def test_pieces_of_code_keep_their_indentation() -> None:
     assert {note.text.partition("\n")[0] for note in notes[1:]} <= {"  <b>", "    some text", "  </b>"}
 
 
+NESTED = "- Item:\n\n" + "".join(f"  - Inner {n} of these.\n" for n in range(20))
+INDENTED = [
+    ("items in an item", NESTED, {"- Item:", "  - Inner"}),
+    (
+        "what stands in an item",
+        f"1. {SENTENCE * 2}\n\n   And {SENTENCE}\n\n   - {SENTENCE * 2}\n   - {SENTENCE * 2}",
+        {"1. This", "   And", "   - This"},
+    ),
+    ("a list with a paragraph after it", f"{NESTED}\nSo.", {"- Item:", "  - Inner"}),
+    ("a whole one", f"{SENTENCE * 2}\n\n  - One. {SENTENCE}\n  - Two.", {"This sentence", "  - One."}),
+    ("a paragraph has none", f"   {SENTENCE * 2}\n\n  {SENTENCE * 2}", {"This sentence"}),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "begins"), INDENTED, ids=[case[0] for case in INDENTED])
+def test_pieces_of_lists_keep_their_indentation(name: str, text: str, begins: set[str]) -> None:
+    notes = of_markdown(text)
+    assert len(notes) > 1
+    assert all(note.text == text[note.start : note.end] for note in notes)
+    assert {next((one for one in begins if note.text.startswith(one)), note.text) for note in notes} == begins
+
+
+def test_rows_of_a_table_stay_with_the_row_above_their_group() -> None:
+    header = "| a | b |\n|---|---|\n"
+    groups = [f"| **Group {n}** |  |\n" + "".join(f"| row {i} of {n} | x |\n" for i in range(n)) for n in range(3, 8)]
+    for limit in range(200, 400, 20):
+        first, *others = of_markdown(header + "".join(groups), max_characters_en=limit)
+        assert first.text.startswith(header)
+        assert others
+        assert all(note.text.startswith("| **Group") for note in others), "a group that fits is not divided"
+        long = "| **Part** |  |\n| **Group** |  |\n" + "".join(f"| row {n} | x |\n" for n in range(40))
+        notes = of_markdown(f"{header}{groups[0]}{long}", max_characters_en=limit)
+        assert "| **Part** |  |\n| **Group** |  |\n| row 0 | x |" in "\0".join(note.text for note in notes)
+
+
 def test_no_fence_stands_alone_and_pieces_of_code_within_a_list_open_with_theirs() -> None:
     for indent in ("", "  "):
         lines = "".join(f"{indent}line of code {n}\n" for n in range(40))

@@ -83,6 +83,33 @@ def test_labels_of_other_files_show_their_headings(tmp_path: Path) -> None:
     assert document.text.startswith("See one,"), "beside a file that is given alone nothing is looked for"
 
 
+PAGES = [
+    ("beside it", "docs/part/a.rst", "b", "The page"),
+    ("above it", "docs/part/deep/a.rst", "../b", "The page"),
+    ("after a slash, below the manual's folder", "docs/part/a.rst", "/part/b", "The page"),
+    ("after a slash, not the nearest of two", "docs/part/a.rst", "/index", "Welcome to it"),
+    ("its own", "docs/part/b.rst", "b", "The page"),
+    ("one that is not there", "docs/part/a.rst", "../no-such/page-here", "page here"),
+    ("one outside", "docs/a.rst", "../../../b", "b"),
+    ("with words of its own", "docs/part/a.rst", "words <b>", "words"),
+]
+
+
+@pytest.mark.parametrize(("name", "path", "named", "words"), PAGES, ids=[case[0] for case in PAGES])
+def test_pages_show_their_titles(name: str, path: str, named: str, words: str, tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        docs__index_rst=":orphan:\n\n===========\nWelcome to :ref:`it`\n===========\n\nx\n",
+        docs__part__index_rst="Part\n====\n\nx\n",
+        docs__part__b_rst=".. _label:\n\nThe page\r\n========\r\n\nSee :doc:`b`.\n\nNext\n----\n\nx\n",
+    )
+    if not path.endswith("b.rst"):
+        written(tmp_path, **{path: f"See :doc:`{named}`.\n"})
+    files = {file.id: file for file in find_sources([tmp_path]).files}
+    ((document, _),) = read_file(files[path], NoteSettings())  # type: ignore[misc]
+    assert f"See {words}.\n" in document.text
+
+
 CONF = r'''
 import sys
 version = "2." + "4"

@@ -41,6 +41,8 @@ _FOREIGN = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]+`|https?://[^\s)>\u4e00-\u9fff]+|\]\([^)\n]*\)", re.M | re.S
 )
 """Code, and where links lead."""
+_GROUP = re.compile(r"[ \t]*\|(?=[^|\n]*\w)(?:\\.|[^|\\\n])*\|(?:[ \t]*\|)+[ \t]*$", re.M)
+"""A row of a table that says something in its first column only: it is about the rows below."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SENTENCE_ENDS = ".!?。！？…"
 
@@ -132,9 +134,8 @@ def iter_notes(
     for group in _joined(_joined(_joined(groups, in_section), little), small):
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
-        begin, end = _trimmed(text, group.start, group.end, kind)
         section = group.section[1:] if group.section[:1] == first else group.section
-        yield NoteSpan(text[begin:end], begin, end, language, section, kind, group.lead)
+        yield NoteSpan(text[group.start : group.end], group.start, group.end, language, section, kind, group.lead)
 
 
 def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | None:
@@ -144,7 +145,7 @@ def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | No
 
 def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:
     """Return whether a document's first words end no sentence: who wrote it belongs to whatever follows."""
-    first = bool(blocks) and group.start == blocks[0].start
+    first = bool(blocks) and not text[blocks[0].start : group.start].strip()
     return first and not group.heading and text[group.end - 1] not in _SENTENCE_ENDS
 
 
@@ -182,14 +183,15 @@ def _fits(text: str, start: int, end: int, limits: NoteSettings, most: Mapping[L
 
 
 def _trimmed(text: str, start: int, end: int, kind: NoteKind = "paragraph") -> tuple[int, int]:
-    """Return where a piece begins and ends without white space around; code keeps its first line's indentation.
+    """Return where a piece begins and ends without white space around.
 
-    So does the line that opens a code block, wherever it stands: the one that closes it is indented alike.
+    Code and lists keep their first line's indentation, which their other lines have or exceed. So does the line that
+    opens a code block, wherever it stands: the one that closes it is indented alike.
     """
     piece = text[start:end]
     blank = len(piece) - len(piece.lstrip())
     line = piece.rfind("\n", 0, blank) + 1
-    left = start + (line if kind == "code" or FENCE.match(piece, line) else blank)
+    left = start + (line if kind in {"code", "list"} or FENCE.match(piece, line) else blank)
     return left, max(left, start + len(piece.rstrip()))
 
 
@@ -218,7 +220,8 @@ def _groups(text: str, blocks: Iterable[Block], limits: NoteSettings) -> Iterato
 
 def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Group]:
     """Return the blocks as one group, or as several where they do not fit together."""
-    start, end, last = held[0].start, held[-1].end, held[-1]
+    last = held[-1]
+    start, end = _trimmed(text, held[0].start, last.end, held[0].kind)
     heading = held[0].kind == "heading"
     limit = _limit(text[start:end], limits)
     if end - start <= limit + (LONGEST_HEADING if heading else 0):
@@ -255,8 +258,10 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
     room = max(limit - lead, limit // 2)
     together, last = list[tuple[int, int]](), block.start
     for left, right in _parts(text, block, room):
-        # A term or an announcement goes with what follows it, where both fit.
-        if together and right - together[-1][0] <= room and announces(text[last : together[-1][1]]):
+        # A term, an announcement, a row above a group of a table's goes with what follows it, where both fit.
+        within = together and _GROUP.match(text, together[-1][0]) and not _GROUP.match(text, left)
+        grouped = within or _GROUP.match(text, last)
+        if together and right - together[-1][0] <= room and (grouped or announces(text[last : together[-1][1]])):
             together[-1] = (together[-1][0], right)
         else:
             together.append((left, right))

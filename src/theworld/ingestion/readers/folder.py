@@ -1,4 +1,4 @@
-"""What the files of a folder say of each other: what labels and substitutions of RST stand for, which they include."""
+"""What the files of a folder say of each other: what labels, pages and substitutions of RST are, which they include."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import ast
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
 
 RST = (".rst", ".rest")
 MARKDOWN = (".md", ".markdown", ".mdx")
 
 _LABEL = re.compile(r"^\.\. _(?P<mark>`?)(?P<name>[^`\n]+?)(?P=mark):[ \t]*$", re.M)
-_HEADING = re.compile(
-    r"(?:\s*^\.\. .*$)*\s*(?:^([^\w\s])\1{2,}[ \t]*\n)?^[ \t]*(?P<words>\S.*)\n([^\w\s])\3{2,}[ \t]*$", re.M
-)
+_HEADING = re.compile(r"(?:^([^\w\s])\1{2,}[ \t]*\n)?^[ \t]*(?!\.\. )(?P<words>\S.*)\n([^\w\s])\3{2,}[ \t]*$", re.M)
+_LABELLED = re.compile(rf"(?:\s*^\.\. .*$)*\s*{_HEADING.pattern}", re.M)
 """A heading below labels and other lines of markup."""
 _DEFINITION = re.compile(r"^\.\. (?:\||_|role::|include::).*(?:\n[ \t]+\S.*|\n(?=\n[ \t]))*", re.M)
 """What a file defines and does not show, with what belongs to it."""
@@ -34,13 +34,27 @@ _MARKS = (b"include::", b"@include:", b"#include", b"--8<--", b"import ")
 
 @lru_cache(4)
 def labels_below(root: Path, _walked: int) -> Mapping[str, str]:
-    """Return the heading that each label below a folder names; read once for all files found at the same time."""
+    """Return the heading that each label below a folder, or page (`page_names`), names; read once for all its files."""
     found: dict[str, str] = {}
-    for text in (_text_of(path) for ending in RST for path in sorted(root.rglob(f"*{ending}"))):
+    for path in (path for ending in RST for path in sorted(root.rglob(f"*{ending}"))):
+        text = _text_of(path)
+        headings = {f"/{path.relative_to(root).with_suffix('').as_posix()}": _HEADING.search(text)}
         for label in _LABEL.finditer(text):
-            if heading := _HEADING.match(text, label.end()):
-                found[" ".join(label["name"].lower().split())] = _ROLE.sub(r"\1", heading["words"]).replace("``", "`")
+            headings[" ".join(label["name"].lower().split())] = _LABELLED.match(text, label.end())
+        for name, heading in headings.items():
+            if heading:
+                found[name] = _ROLE.sub(r"\1", heading["words"]).replace("``", "`")
     return found
+
+
+def page_names(path: Path, root: Path, name: str) -> list[str]:
+    """Return the pages below a root that a file may mean by a name, each as a path from the root without ending.
+
+    After a slash that is one of the whole manual, whose folder is the outermost that has it, else one beside the file.
+    """
+    here = "/" / PurePosixPath(path.relative_to(root)).parent
+    folders = [*reversed(here.parents), here] if name.startswith("/") else [here]
+    return [normpath(folder / name.lstrip("/")) for folder in folders]
 
 
 @lru_cache(64)
@@ -120,4 +134,8 @@ def _text_of(path: Path, marks: Collection[bytes] = ()) -> str:
         held = path.read_bytes()
     except OSError:
         return ""
-    return held.decode("utf-8", "replace") if not marks or any(mark in held for mark in marks) else ""
+    return (
+        held.decode("utf-8", "replace").replace("\r\n", "\n")
+        if not marks or any(mark in held for mark in marks)
+        else ""
+    )

@@ -132,9 +132,10 @@ class MarkdownWriter:
         if not isinstance(node, nodes.Element):
             return words
         if isinstance(node, nodes.inline) and CROSS_REFERENCE in node["classes"]:  # shows the heading it leads to
-            (name,) = node["names"]
-            target = self._tree.ids.get(self._tree.nameids.get(name) or "")
-            return self._line(target[0]) if isinstance(target, nodes.section) else self._elsewhere().get(name, words)
+            target = self._tree.ids.get(self._tree.nameids.get(node["names"][0]) or "")
+            if isinstance(target, nodes.section):
+                return self._line(target[0])
+            return next((found for name in node["names"] if (found := self._elsewhere().get(name))), words)
         if isinstance(node, nodes.image) and node.get("alt") in self._icons:  # docutils calls it as its substitution
             return ""
         show = next((show for kinds, show in _INLINE if isinstance(node, kinds)), None)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import dedent
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -19,13 +20,14 @@ from docutils import nodes
 from docutils.parsers.rst import Directive, directives, roles, states
 from docutils.parsers.rst.directives.misc import Class, Include
 from docutils.parsers.rst.directives.tables import CSVTable
+from docutils.statemachine import StringList
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers.document import read_text
-from theworld.ingestion.readers.folder import resolved
+from theworld.ingestion.readers.folder import page_names, resolved
 
 CROSS_REFERENCE = "cross-reference"
-"""Class of an inline node that names a label: its words are the label's heading, where that is in the same text."""
+"""Class of an inline node that names a label or a page: its words are the heading there, if one is found."""
 
 _TITLED = re.compile(r"(?P<title>.+?)\s*<(?P<target>[^<>]*)>\Z", re.S)
 _WORDS = frozenset("abbr any dfn doc download eq guilabel index keyword menuselection numref ref sup sub term".split())
@@ -52,6 +54,8 @@ _LITERAL = (
 ).split()
 _SETTINGS = ("option", "cmdoption", "confval")
 """Directives that name a setting and say what it does."""
+_ENTRY = re.compile(r"(?P<terms>(?:^\S.*\n+)+)(?P<meaning>(?:^[ \t].*\n+)*)", re.M)
+"""Of a glossary."""
 _registries = Lock()
 
 
@@ -115,6 +119,22 @@ class _Setting(_General):
         names = ", ".join(line.strip() for line in (self.arguments or [""])[0].splitlines())
         found = nodes.section("", nodes.title("", "", *self.state.inline_text(names, self.lineno)[0]))
         self.state.nested_parse(self.content, self.content_offset, found)
+        return [found]
+
+
+class _Glossary(_General):
+    """Terms with what they mean, also where blank lines stand between them or several mean the same."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions; what stands after ` : ` is for sorting, what begins with dots a comment."""
+        found = nodes.definition_list()
+        for entry in _ENTRY.finditer("\n".join([*self.content, ""])):
+            names = [line.partition(" : ")[0] for line in entry["terms"].split("\n") if line and line[:2] != ".."]
+            terms = [nodes.term("", "", *self.state.inline_text(name, self.lineno)[0]) for name in names]
+            meaning = nodes.definition()
+            lines = StringList(dedent(entry["meaning"]).split("\n"), source=self.name)
+            self.state.nested_parse(lines, self.content_offset, meaning)
+            found += nodes.definition_list_item("", *terms, meaning) if terms else []
         return [found]
 
 
@@ -204,6 +224,7 @@ _OWN: dict[str, Any] = {
     "literalinclude": _LiteralInclude,
     "csv-table": _CSVTable,
     "class": _Class,
+    "glossary": _Glossary,
     "date": _Date,
     **dict.fromkeys(_CONDITIONS, _Conditional),
     **dict.fromkeys(_LABELS, _Labelled),
@@ -245,7 +266,7 @@ def sphinx_known() -> Iterator[None]:
 
 
 def _role(
-    name: str, rawtext: str, text: str, _line: int, _inliner: Any, _options: Any = None, _content: Sequence[str] = ()
+    name: str, rawtext: str, text: str, _line: int, inliner: Any, _options: Any = None, _content: Sequence[str] = ()
 ) -> tuple[Any, Any]:
     """Return the words that a role of Sphinx shows: a given title, else what it names."""
     given, kind = nodes.unescape(text), name.rpartition(":")[2].lower()
@@ -255,7 +276,11 @@ def _role(
         return [nodes.Text(f"{kind.upper()} {words}")], []
     if kind in {"ref", "doc", "numref"} and not titled:
         spoken = re.sub(r"[-_]+", " ", words.rpartition("/")[2])
-        return [nodes.inline(rawtext, spoken, classes=[CROSS_REFERENCE], names=[nodes.fully_normalize_name(words)])], []
+        names = [nodes.fully_normalize_name(words)]
+        if kind == "doc":
+            document = inliner.document
+            names = page_names(Path(document["source"]), Path(document.settings.root_prefix), words)
+        return [nodes.inline(rawtext, spoken, classes=[CROSS_REFERENCE], names=names)], []
     if kind in _WORDS or titled:
         return [nodes.Text(words)], []
     return [nodes.literal(rawtext, words.rpartition(".")[2] if words.startswith("~") else words)], []

@@ -80,13 +80,17 @@ def read(path: Path) -> Iterator[SourceDocument]:
 def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> str:
     """Return rows as a Markdown table, the first its header (else it has an empty one); "" for no rows.
 
-    Cells are repeated where they span, empty rows and columns dropped. Where cells of the header span columns, and the
-    next row says more below these but nothing in the first column, it is part of the header: "Fee" over "Adults" is
-    "Fee Adults".
+    Cells are repeated where they span, empty rows and columns dropped. Below the header, a cell across all columns is
+    about the rows after it and stands in the first one. Where cells of the header span columns, and the next row says
+    more below these but nothing in the first column, it is part of the header: "Fee" over "Adults" is "Fee Adults".
     """
     filled = list(_filled(rows))
     if not filled:
         return ""
+    width = max((len(row) for row, _ in filled if len(set(row)) > 1), default=0)
+    for row, several in filled[header:]:
+        if len(several) == len(row) >= width and len(set(row)) == 1:
+            row[1:] = [""] * (len(row) - 1)
     columns = list(zip_longest(*(row for row, _ in filled), fillvalue=""))
     wide, first = filled[0][1], 1
     while (
