@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from itertools import starmap
 from typing import Protocol
 
 from langgraph.runtime import Runtime
@@ -89,8 +90,8 @@ def _why_none(state: QueryState, words: Mapping[str, str], filtered: Mapping[str
             if note.title.strip():
                 titles.setdefault(fold(note.title), " ".join(note.title.split()))
         quoted = words["separator"].join(words["title"].format(title) for title in [*titles.values()][:SHOWN_TITLES])
-        filters = words["separator"].join(f"{key}={value}" for key, value in filtered.items())
-        nothing = words["filtered" if filters else "nothing"].format(filters=filters) if state.channel_results else ""
+        filters = words["separator"].join(starmap("{}={}".format, filtered.items()))
+        nothing = words["filtered" if filters else "nothing"].format(filters=filters) * bool(state.channel_results)
         late = state.rerank_outcome == "timeout" or any(
             item.stage.startswith("retrieve_") and LATE in item.reason for item in state.degradations
         )  # evidence may be missing for that alone

@@ -305,7 +305,9 @@ def test_broken_document(tmp_path: Path, name: str) -> None:
         read_one(tmp_path / name)
 
 
-@pytest.mark.parametrize(("name", "newer"), [("a.doc", ".docx"), ("b.ET", ".xlsx"), ("c.ppt", ".pptx"), ("d.msg", ".eml")])
+@pytest.mark.parametrize(
+    ("name", "newer"), [("a.doc", ".docx"), ("b.ET", ".xlsx"), ("c.ppt", ".pptx"), ("d.msg", ".eml")]
+)
 def test_older_formats_name_what_to_save_them_as(tmp_path: Path, name: str, newer: str) -> None:
     (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0")
     with pytest.raises(IngestionError, match=f"cannot be read.*Save it as {newer}"):

@@ -112,7 +112,7 @@ class Question:
 
     @_Once
     def keywords(self) -> str:
-        """Its text without English function words and 什么意思, what BM25 is asked; all of it where it has nothing else.
+        """Its text without English function words and 什么意思, what BM25 is asked; all of it where nothing is left.
 
         Notes of another language hold few of them, which would make them count for much. Those in capitals (IT), and
         within a name of several words ("Man Who Knew Too Much"), stay.

@@ -7,18 +7,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import (
-    converted,
-    folder,
-    html,
-    line_formats,
-    mail,
-    markdown,
-    notebook,
-    source_code,
-    tables,
+from theworld.ingestion.readers import converted, folder, html, mail, markdown, notebook, source_code, tables
+from theworld.ingestion.readers.document import (
+    Reader,
+    SourceDocument,
+    is_text,
+    needs_extra,
+    read_plain,
+    read_subtitles,
 )
-from theworld.ingestion.readers.document import Reader, SourceDocument, is_text, needs_extra, read_plain
 from theworld.ingestion.report import FailedSource
 
 
@@ -56,8 +53,8 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(_NEWER, _refuse),
     ".jsonl": tables.read_lines,
     **dict.fromkeys(mail.EXTENSIONS, _read_mail),
-    **dict.fromkeys(line_formats.CALENDARS, line_formats.read_calendar),
-    **dict.fromkeys(line_formats.SUBTITLES, line_formats.read_subtitles),
+    **dict.fromkeys(mail.CALENDARS, mail.read_calendar),
+    **dict.fromkeys((".srt", ".vtt"), read_subtitles),
 }
 """Reader by file extension, lower case with the dot."""
 

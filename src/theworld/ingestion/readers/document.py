@@ -29,6 +29,8 @@ BINARY_SHARE = 0.01
 """A text with more control characters than this share is binary."""
 COMMON_SHARE = 0.5
 """Least share of everyday Chinese characters among the non-ASCII ones for bytes to be taken as GB 18030 or Big5."""
+FULL_PARAGRAPH = 300
+"""Characters of what subtitles say from which the end of a sentence ends the paragraph."""
 SAMPLE = 200_000
 HEAD = 8_192
 """Bytes that tell text from anything else: compressed, compiled and media files begin with control characters."""
@@ -49,6 +51,10 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff\x00]")
 _FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+_CUE = re.compile(r"(?:(\d+):)?(\d\d):(\d\d)[.,]\d+\s+\Z")
+_SPEAKER = re.compile(r"<v(?:\.[\w.]+)?\s+([^>]+)>")
+_TAG = re.compile(r"</?[^<>\n]*>|\{\\[^{}]*\}")
+_SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _CHINESE_PUNCTUATION = frozenset("，。、；：？！“”‘’（）《》〈〉【】「」『』—…·　")
 
 
@@ -81,6 +87,26 @@ Reader = Callable[[Path], Iterator[SourceDocument | FailedSource]]
 def read_plain(path: Path) -> Iterator[SourceDocument]:
     """Yield a plain text's one document: the whole file is the text, its name is the title."""
     yield SourceDocument(title_from_name(path), require_text(read_text(path), path))
+
+
+def read_subtitles(path: Path) -> Iterator[SourceDocument]:
+    """Yield the one document of subtitles (WebVTT, SubRip), or of a meeting's transcript, in paragraphs.
+
+    Each begins with its time and who speaks, where that is known.
+    """
+    parts, said, speaker = list[str](), "", ""
+    for block in read_text(path).replace("\r\n", "\n").split("\n\n"):
+        cue, _, words = block.rpartition("-->")
+        named, time = _SPEAKER.search(words), _CUE.search(cue)
+        who, words = named[1].strip() if named else "", " ".join(_TAG.sub("", words.partition("\n")[2]).split())
+        if not time or not words:
+            continue
+        if not parts or who != speaker or (len(said) >= FULL_PARAGRAPH and _SENTENCE_END.search(said)):
+            parts.append(f"[{int(time[1] or 0)}:{time[2]}:{time[3]}] " + f"{who}: " * bool(who))
+            said, speaker = "", who
+        said += words
+        parts[-1] += f"{words} "
+    yield SourceDocument(title_from_name(path), require_text("\n\n".join(map(str.strip, parts)), path))
 
 
 def is_text(path: Path) -> bool:

@@ -1,11 +1,13 @@
-"""E-mail (.eml): subject as title, who wrote to whom and when, the text of the message and of what is attached to it.
+"""What mail programs save: messages (.eml), calendars and contacts (iCalendar, vCard: RFC 5545, 6350).
 
-Offsets refer to the Markdown that is made of it. A message written in HTML alone is read like a page; what is attached
-is read as a file of its kind, and only named where it holds no text.
+Offsets refer to the Markdown that is made of them. Of a message that is who wrote to whom and when, its text (written
+in HTML alone, read like a page), and what is attached, read as a file of its kind and only named where there is none;
+of a calendar or contacts a section for each event or person.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from email import policy
@@ -17,13 +19,33 @@ from tempfile import TemporaryDirectory
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers import html
-from theworld.ingestion.readers.document import Reader, SourceDocument, needs_extra, read_bytes, require_text
+from theworld.ingestion.readers.document import (
+    Reader,
+    SourceDocument,
+    needs_extra,
+    read_bytes,
+    read_text,
+    require_text,
+    title_from_name,
+)
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.report import FailedSource
 
 EXTENSIONS = (".eml",)
+CALENDARS = (".ics", ".vcf")
 LONGEST_ENDING = 20
 _SHOWN = ("From", "To", "Cc", "Date")
+
+_FOLDED = re.compile(r"\r?\n[ \t]")
+_FIELD = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<options>(?:;(?:\"[^\"]*\"|[^\":])*)*):(?P<value>.*)")
+_MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z?))?")
+_ESCAPED = re.compile(r"\\(.)")
+_NAMES = {"DTSTART": "Start", "DTEND": "End", "DUE": "Due", "RRULE": "Repeats", "TEL": "Phone", "ADR": "Address"}
+_TITLES = ("SUMMARY", "FN")
+_KEPT = {
+    *_NAMES, "LOCATION", "DESCRIPTION", "ORGANIZER", "ATTENDEE", "URL", "CATEGORIES", "DURATION", "BDAY", "EMAIL",
+    "NICKNAME", "NOTE", "ORG", "ROLE", "TITLE",
+}  # fmt: skip
 
 
 def read(path: Path, attached: Reader, kinds: Collection[str]) -> Iterator[SourceDocument | FailedSource]:
@@ -83,3 +105,46 @@ def _text_of(content: bytes, ending: str, attached: Reader) -> str:
         written = Path(folder) / f"attached{ending[:LONGEST_ENDING]}"  # its own name may be longer than a system's may
         written.write_bytes(content)
         return "\n\n".join(one.text for one in attached(written) if isinstance(one, SourceDocument)).strip()
+
+
+def read_calendar(path: Path) -> Iterator[SourceDocument]:
+    """Yield a calendar's or contacts file's one document, titled by its name for itself, else by the file's."""
+    title, parts = "", list[str]()
+    fields, within = list[tuple[str, str]](), list[str]()
+    for line in _FOLDED.sub("", read_text(path)).splitlines():
+        if (field := _FIELD.fullmatch(line.strip())) is None:
+            continue
+        name, value = field["name"].upper(), field["value"].strip()
+        if name == "BEGIN":
+            within.append(value.upper())
+            fields = fields if within[-1] == "VALARM" else []
+        elif name == "END":
+            ended = within.pop() if within else ""
+            if ended not in {"VALARM", "VTIMEZONE", "VCALENDAR", "STANDARD", "DAYLIGHT"} and fields:
+                parts.append(_section(fields))
+        elif name == "X-WR-CALNAME":
+            title = value
+        elif within[-1:] != ["VALARM"]:
+            fields.append((name, _said(name, field["options"], value)))
+    yield described(require_text("\n\n".join(parts), path), path, title=title or title_from_name(path))
+
+
+def _section(fields: list[tuple[str, str]]) -> str:
+    heading = next((value for title in _TITLES for name, value in fields if name == title), "")
+    rows = [f"- {_NAMES.get(name) or name.capitalize()}: {value}" for name, value in fields if name in _KEPT and value]
+    return "\n".join([f"## {heading or '…'}", "", *rows])
+
+
+def _said(name: str, options: str, value: str) -> str:
+    """Return a field's value as a person writes it: moments as in ISO 8601, in the zone that it names."""
+    if moment := _MOMENT.fullmatch(value):
+        year, month, day, hour, minute, utc = moment.groups()
+        zone = re.search(r"TZID=\"?([^;\":]+)", options)
+        clock = f" {hour}:{minute}" + (" UTC" if utc else f" ({zone[1]})" if zone else "") if hour else ""
+        return f"{year}-{month}-{day}{clock}"
+    if name in {"ATTENDEE", "ORGANIZER"} and (known := re.search(r"CN=\"?([^;\":]+)", options)):
+        return known[1]
+    if name in {"ADR", "ORG"}:
+        value = ", ".join(part for part in value.split(";") if part)
+    shown = _ESCAPED.sub(lambda one: " " if one[1] in "nN" else one[1], value.removeprefix("mailto:"))
+    return " ".join(shown.split())

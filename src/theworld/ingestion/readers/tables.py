@@ -87,10 +87,7 @@ def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> st
     filled = list(_filled(rows))
     if not filled:
         return ""
-    width = max((len(row) for row, _ in filled if len(set(row)) > 1), default=0)
-    for row, several in filled[header:]:
-        if len(several) == len(row) >= width and len(set(row)) == 1:
-            row[1:] = [""] * (len(row) - 1)
+    _say_once(filled, int(header))
     columns = list(zip_longest(*(row for row, _ in filled), fillvalue=""))
     wide, first = filled[0][1], 1
     while (
@@ -107,6 +104,14 @@ def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> st
     cells = [[" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in table]
     lines = [f"| {' | '.join(row)} |" for row in [*([] if header else [[""] * len(cells[0])]), *cells]]
     return "\n".join([lines[0], f"|{' --- |' * len(cells[0])}", *lines[1:]])
+
+
+def _say_once(filled: Sequence[tuple[list[str], set[int]]], first: int) -> None:
+    """Leave the words of one cell across all columns, from the first row of data on, in the first of them only."""
+    width = max((len(row) for row, _ in filled if len(set(row)) > 1), default=0)
+    for row, several in filled[first:]:
+        if len(several) == len(row) >= width and len(set(row)) == 1:
+            row[1:] = [""] * (len(row) - 1)
 
 
 def captioned_table(rows: list[list[Cell]], captions: Iterable[str] = (), *, least: int = 3) -> str:

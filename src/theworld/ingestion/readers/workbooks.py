@@ -38,8 +38,7 @@ def _tables(rows: list[list[Cell]]) -> str:
     where these fill the same columns and the table above fills others. Other rows go on with the table above.
     """
     parts, lines, columns = list[list[list[Cell]]](), list[list[Cell]](), set[int]()
-    for said, group in groupby(rows, lambda row: any(words for words, *_ in row)):
-        region = list(group) if said else []
+    for region in (list(group) for said, group in groupby(rows, _says_something) if said):
         filled = list(_filled(region))
         first = next((place for place, places in enumerate(filled) if len(places) > 1), None)
         if first is None:
@@ -50,9 +49,7 @@ def _tables(rows: list[list[Cell]]) -> str:
             end -= 1
         if any(len(places) < 2 for places in filled[first:end]):  # rows of one cell are like others here
             end = len(filled)
-        below = filled[first + 1 : end]
-        others = len(below) > 1 and head != columns and all(places == head for places in below)
-        if not parts or (not _digits(region[first : first + 1]) and (_digits(region[first + 1 : end]) or others)):
+        if not parts or _begins_with_header(region[first:end], filled[first:end], columns):
             parts.append([])
             columns = head
         parts[-1] += lines + region[:end]
@@ -61,6 +58,16 @@ def _tables(rows: list[list[Cell]]) -> str:
         return captioned_table(lines, least=1)
     last = (" ".join(words.split()) for row in lines for words, *_ in row if words)
     return "\n\n".join([*(captioned_table(part, least=1) for part in parts), *last])
+
+
+def _begins_with_header(rows: list[list[Cell]], filled: list[set[int]], above: set[int]) -> bool:
+    """Return whether the first row is a header; `above` are the columns of the table that the rows may go on with."""
+    others = len(rows) > 2 and filled[0] != above and all(places == filled[0] for places in filled)
+    return not _digits(rows[:1]) and (_digits(rows[1:]) or others)
+
+
+def _says_something(row: list[Cell]) -> bool:
+    return any(words for words, *_ in row)
 
 
 def _filled(rows: list[list[Cell]]) -> Iterator[set[int]]:
