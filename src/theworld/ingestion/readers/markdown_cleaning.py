@@ -31,8 +31,19 @@ _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _PRE = re.compile(r"[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
 _SCRIPT = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.I | re.S)
-_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}|^ {0,3}\{\{(?![<%])[^{}\n]*\}\}[ \t]*$", re.S | re.M)
-"""Also what a site puts in by name, alone on its line: `{{tabs}}`."""
+_COMMENT = re.compile(
+    r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}|^%%.*?%%[ \t]*$"
+    r"|^ {0,3}(?:\{\{(?![<%])[^{}\n]*\}\}|\[\[_TOC_\]\]|\[TOC\])[ \t]*$",
+    re.S | re.M,
+)
+"""Also what a site puts in by name, alone on its line: `{{tabs}}`, `[TOC]`."""
+_WIKI_LINK = re.compile(
+    r"!\[\[[^\[\]|\n]+\.(?:bmp|gif|jpe?g|png|svg|webp)(?:\|[^\[\]\n]*)?\]\]"
+    r"|!?\[\[(?:[^\[\]|\n]+\|)?(?P<words>[^\[\]|\n]*[^\W\d_][^\[\]|\n]*)\]\](?!\()",
+    re.I,
+)
+"""A link of Obsidian and other wikis, with what it shows; a picture."""
+_HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^=\n]+)(?<=\S)==(?![\w=])")
 _TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%](?P<shortcode>.*?)[%>]\}\}", re.S)
 _NEARBY = 300
 """Characters of a line on each side of a shortcode that are looked at."""
@@ -272,6 +283,7 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     def without_tags(piece: str) -> str:
         piece = _IMAGE.sub(lambda image: "" if _SAYS_NOTHING.fullmatch(image["alt"]) else image["alt"], piece)
         piece = _SETTINGS_BEHIND.sub("", _LINK_NOWHERE.sub(r"\g<words>", _EMPTY_LINK.sub("", piece)))
+        piece = _HIGHLIGHT.sub(r"\1", _WIKI_LINK.sub(lambda link: (link["words"] or "").replace("#", " › "), piece))
         piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
             piece = _TAG.sub(lambda tag: _instead_of(tag, closed), piece)
