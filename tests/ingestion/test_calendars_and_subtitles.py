@@ -55,6 +55,13 @@ def test_what_is_read(tmp_path: Path, name: str, content: str, title: str, text:
     assert (document.title, document.text.strip()) == (title, text)
 
 
+def test_a_line_of_options_without_a_value_takes_no_time(tmp_path: Path) -> None:
+    (tmp_path / "a.ics").write_text(f"BEGIN:VEVENT\nSUMMARY:Choir\nX{';a' * 5000}\nEND:VEVENT\n")
+    (document,) = read_source(tmp_path / "a.ics")
+    assert isinstance(document, SourceDocument)
+    assert document.text.strip() == "## Choir"
+
+
 @pytest.mark.parametrize("name", ["a.ics", "a.vcf", "a.srt", "a.vtt"])
 def test_nothing_in_it(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("BEGIN:VCALENDAR\nEND:VCALENDAR\n")

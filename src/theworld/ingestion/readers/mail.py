@@ -37,7 +37,7 @@ LONGEST_ENDING = 20
 _SHOWN = ("From", "To", "Cc", "Date")
 
 _FOLDED = re.compile(r"\r?\n[ \t]")
-_FIELD = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<options>(?:;(?:\"[^\"]*\"|[^\":])*)*):(?P<value>.*)")
+_FIELD = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<options>(?:;(?:\"[^\"]*\"|[^\":;])*)*):(?P<value>.*)")
 _MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z?))?")
 _ESCAPED = re.compile(r"\\(.)")
 _NAMES = {"DTSTART": "Start", "DTEND": "End", "DUE": "Due", "RRULE": "Repeats", "TEL": "Phone", "ADR": "Address"}
@@ -61,7 +61,11 @@ def read(path: Path, attached: Reader, kinds: Collection[str]) -> Iterator[Sourc
         content, said, ending = file.get_payload(decode=True), "", PurePath(name).suffix
         if file.get_content_type() == "message/rfc822":
             message = file.get_content()
-            name, content, ending = name or " ".join(str(message["Subject"]).split()), bytes(message), ".eml"
+            name, content, ending = (
+                name or " ".join(str(message["Subject"] or "message").split()),
+                bytes(message),
+                ".eml",
+            )
         try:
             said = _text_of(content, ending, attached) if name and isinstance(content, bytes) else ""
         except IngestionError as error:
@@ -126,7 +130,8 @@ def read_calendar(path: Path) -> Iterator[SourceDocument]:
             title = value
         elif within[-1:] != ["VALARM"]:
             fields.append((name, _said(name, field["options"], value)))
-    yield described(require_text("\n\n".join(parts), path), path, title=title or title_from_name(path))
+    text = require_text("\n\n".join(parts), path)
+    yield described(text, path, title=title or title_from_name(path), only_headings=True)
 
 
 def _section(fields: list[tuple[str, str]]) -> str:

@@ -32,14 +32,14 @@ _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _PRE = re.compile(r"[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
 _SCRIPT = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.I | re.S)
 _COMMENT = re.compile(
-    r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}|^%%.*?%%[ \t]*$"
+    r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}|^%%(?:[^%]|%(?!%))*%%[ \t]*$"
     r"|^ {0,3}(?:\{\{(?![<%])[^{}\n]*\}\}|\[\[_TOC_\]\]|\[TOC\])[ \t]*$",
     re.S | re.M,
 )
 """Also what a site puts in by name, alone on its line: `{{tabs}}`, `[TOC]`."""
 _WIKI_LINK = re.compile(
-    r"!\[\[[^\[\]|\n]+\.(?:bmp|gif|jpe?g|png|svg|webp)(?:\|[^\[\]\n]*)?\]\]"
-    r"|!?\[\[(?:[^\[\]|\n]+\|)?(?P<words>[^\[\]|\n]*[^\W\d_][^\[\]|\n]*)\]\](?!\()",
+    r"!\[\[[^\[\]|\n]{1,300}\.(?:bmp|gif|jpe?g|png|svg|webp)(?:\|[^\[\]\n]{0,300})?\]\]"
+    r"|!?\[\[(?:[^\[\]|\n]{1,300}\|)?(?P<words>[^\[\]|\n]{0,300}[^\W\d_][^\[\]|\n]{0,300})\]\](?!\()",
     re.I,
 )
 """A link of Obsidian and other wikis, with what it shows; a picture."""
