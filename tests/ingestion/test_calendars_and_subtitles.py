@@ -62,7 +62,22 @@ def test_a_line_of_options_without_a_value_takes_no_time(tmp_path: Path) -> None
     assert document.text.strip() == "## Choir"
 
 
-@pytest.mark.parametrize("name", ["a.ics", "a.vcf", "a.srt", "a.vtt"])
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("1\n00:00:01,000 --> 00:00:02,000\nOne\n2\n00:00:02,000 --> 00:00:03,000\n42\n", "[0:00:01] One 42"),
+        ("1\n00:00:01,000 --> 00:00:02,000\n42\n\n2\n00:00:02,000 --> 00:00:03,000\n\n", "[0:00:01] 42"),
+        ("No times at all.\n", "No times at all."),
+    ],
+)
+def test_subtitles_without_empty_lines_or_times(tmp_path: Path, content: str, text: str) -> None:
+    (tmp_path / "a.srt").write_text(content)
+    (document,) = read_source(tmp_path / "a.srt")
+    assert isinstance(document, SourceDocument)
+    assert document.text == text
+
+
+@pytest.mark.parametrize("name", ["a.ics", "a.vcf"])
 def test_nothing_in_it(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("BEGIN:VCALENDAR\nEND:VCALENDAR\n")
     with pytest.raises(IngestionError, match="no text"):

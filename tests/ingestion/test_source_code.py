@@ -157,6 +157,7 @@ TABLES = [
      ["name,note", 'A,"two\r\nlines, ""x"""', "B,c"]),
     ("a.csv", "名称;价格\n甲;1\n乙;2", ["名称;价格", "甲;1", "乙;2"]),
     ("a.tsv", "a\tb, c\n1\t2, 3\n", ["a\tb, c", "1\t2, 3"]),
+    ("a.csv", "remark\nGood\nGood, but dear\nBad\nFine\n", ["remark", "Good", "Good, but dear", "Bad", "Fine"]),
     ("a.csv", "\ufeffone\ntwo\n", ["one", "two"]),
     ("a.csv", "a,b\n\"never closed,1\n" + "x,2\n" * 50_000, ["a,b", '"never closed,1', *["x,2"] * 50_000]),
 ]  # fmt: skip

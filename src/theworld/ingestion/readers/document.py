@@ -51,7 +51,8 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff\x00]")
 _FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
-_CUE = re.compile(r"(?:(\d+):)?(\d\d):(\d\d)[.,]\d+\s+\Z")
+_CUE = re.compile(r"^(?:(\d+):)?(\d\d):(\d\d)[.,]\d+[ \t]+-->.*\n?", re.MULTILINE)
+_LAST_NUMBER = re.compile(r"(?:\A|\n)\d+\n?\Z")
 _SPEAKER = re.compile(r"<v(?:\.[\w.]+)?\s+([^>]+)>")
 _TAG = re.compile(r"</?[^<>\n]*>|\{\\[^{}]*\}")
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)]*$")
@@ -92,21 +93,25 @@ def read_plain(path: Path) -> Iterator[SourceDocument]:
 def read_subtitles(path: Path) -> Iterator[SourceDocument]:
     """Yield the one document of subtitles (WebVTT, SubRip), or of a meeting's transcript, in paragraphs.
 
-    Each begins with its time and who speaks, where that is known.
+    Each begins with its time and who speaks, where that is known. A file without any times is plain text.
     """
+    text = "\n".join(map(str.rstrip, require_text(read_text(path), path).splitlines()))
     parts, said, speaker = list[str](), "", ""
-    for block in read_text(path).replace("\r\n", "\n").split("\n\n"):
-        cue, _, words = block.rpartition("-->")
-        named, time = _SPEAKER.search(words), _CUE.search(cue)
-        who, words = named[1].strip() if named else "", " ".join(_TAG.sub("", words.partition("\n")[2]).split())
-        if not time or not words:
+    cues = list(_CUE.finditer(text))
+    for cue, end in zip(cues, [*(cue.start() for cue in cues), len(text)][1:], strict=True):
+        words, blank, _ = text[cue.end() : end].partition("\n\n")
+        if not blank and end < len(text):
+            words = _LAST_NUMBER.sub("", words)  # of the cue after it, without an empty line between
+        named = _SPEAKER.search(words)
+        who, words = named[1].strip() if named else "", " ".join(_TAG.sub("", words).split())
+        if not words:
             continue
         if not parts or who != speaker or (len(said) >= FULL_PARAGRAPH and _SENTENCE_END.search(said)):
-            parts.append(f"[{int(time[1] or 0)}:{time[2]}:{time[3]}] " + f"{who}: " * bool(who))
+            parts.append(f"[{int(cue[1] or 0)}:{cue[2]}:{cue[3]}] " + f"{who}: " * bool(who))
             said, speaker = "", who
         said += words
         parts[-1] += f"{words} "
-    yield SourceDocument(title_from_name(path), require_text("\n\n".join(map(str.strip, parts)), path))
+    yield SourceDocument(title_from_name(path), "\n\n".join(map(str.strip, parts)) or text)
 
 
 def is_text(path: Path) -> bool:

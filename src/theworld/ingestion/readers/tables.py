@@ -38,6 +38,8 @@ Cell = tuple[str, int, int]
 """Words, columns and rows it spans."""
 MOST_SPANNED = 50
 """Columns or rows; more is a mistake, or meant to fill memory."""
+MOST_ABOVE = 10
+"""Lines above the header of a table as text."""
 BETWEEN_ITEMS = " / "
 """What keeps the items of a list apart in a cell, which has one line."""
 
@@ -59,18 +61,20 @@ def read(path: Path) -> Iterator[SourceDocument]:
     except csv.Error:  # one column, or rows of different length
         delimiter = max(",;\t|" if path.suffix.lower() == ".csv" else "\t,;|", key=text[:_SAMPLE].count)
     lines = StringIO(text, newline="")
-    rows, start, above = list[tuple[int, int]](), 0, None
+    rows, several, start = list[tuple[int, int]](), list[bool](), 0
     try:
         for values in csv.reader(lines, delimiter=delimiter):
             row = text[start : lines.tell()]
             if row.strip():
-                if above is None and sum(map(bool, map(str.strip, values))) > 1:
-                    above = len(rows)
+                several.append(sum(map(bool, map(str.strip, values))) > 1)
                 rows.append((start + len(row) - len(row.lstrip("\r\n\ufeff")), start + len(row.rstrip("\r\n"))))
             start += len(row)
     except csv.Error:  # a field as long as a file: a quote that is never closed
-        rows, above = [match.span() for match in _LINE.finditer(text) if match.group().strip()], 0
-    header, *parts = rows[above or 0 :]
+        rows, several = [match.span() for match in _LINE.finditer(text) if match.group().strip()], []
+    above = several.index(True) if True in several[: MOST_ABOVE + 1] else 0
+    if 2 * sum(several[above:]) <= len(several) - above:  # a column of sentences, some with a comma
+        above = 0
+    header, *parts = rows[above:]
     blocks = [Block("table", header[0], rows[-1][1], parts=tuple(parts or [header]), lead=header if parts else None)]
     if above:
         blocks.insert(0, Block("paragraph", rows[0][0], rows[above - 1][1]))
