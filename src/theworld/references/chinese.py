@@ -21,17 +21,15 @@ from theworld.references.chinese_topics import (
     topic_of,
 )
 from theworld.references.config import any_of, pattern_of
-from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
-from theworld.references.frames import in_frame, with_context
-from theworld.references.history import last_answer, topic_tokens
+from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone, is_small_talk
+from theworld.references.frames import in_frame, joined, with_context
+from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
-_BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")
-"""What something was done with or by: what the next turn speaks of may be either."""
-_IN_A_PLACE = ("上", "里", "中", "内", "下")
-"""Ends of what says where the thing is that a question is about."""
+_BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")  # with or by what it was done: the next turn may be about either
+_IN_A_PLACE = ("上", "里", "中", "内", "下")  # ends of what says where the thing is that a question is about
 _PLACES = ("里", "儿", "边", "地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
@@ -39,6 +37,9 @@ _GOVERNED = re.compile(
 )
 _UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]")
 """Several clauses, or a verb at the beginning (also of a topic: 用Docker部署): what it is about is not sure."""
+_AMOUNT = re.compile(
+    "[放加用倒配兑撒搁添要](?:多少|几)[克勺斤两升杯片根颗粒滴]?(?P<noun>(?![钱人年月天次度个]|时间|小时|分钟)[^，。,吗呢啊了的]{1,6})$"
+)  # What is measured out, of which the next turn may name another: 要放多少盐
 _LATIN_WORDS = re.compile(r"[A-Za-z][\w.+#/-]*(?: [A-Za-z][\w.+#/-]*)*", re.ASCII)
 _ONE_SIDED = (
     "(?:那么?|还)?(?:(?:和(?![平尚服谐解田睦])|跟(?![踪进单])|与(?!会)|比(?![例赛较如特萨]))[^和跟与]{2,}?(?:有|比|相|哪|一样)"
@@ -53,8 +54,7 @@ _PRONOUN = (
 _POINTING = (
     "^其中(?!间)|^该(?![不怎如去是])..(?=«chinese.after_said»)"
     f"|(?<!在)[这那](?:[一几]?(?:{MEASURE}|«chinese.pointed_units»)|«chinese.pointed_times»)(?!们|么)"
-)
-"""What points at something said: 其中, 该设置有, 这种, 那时."""
+)  # What points at something said: 其中, 该设置有, 这种, 那时
 _SEQUEL = (
     f"^«chinese.rejections»|^{_ONE_SIDED}"
     "|^(?=.{1,15}$)(?:«chinese.additions»|那.*呢$|.*?«chinese.orders»)"
@@ -77,13 +77,9 @@ class ChineseFollowUp(FollowUp):
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
-        match = self.filler.match(self.text) if self.text.endswith("呢") else None
-        if match is None or not self.before.text or self.goes_on:
+        value = self._value(self.query)
+        if not value or self.goes_on or not (topic_tokens(value) or value.isascii()):
             return None
-        if not (topic_tokens(match["value"]) or match["value"].isascii() or TIME.search(self.text)):
-            return None
-        start = self.folded.find(self.text) + match.start("value")
-        value = self.query[start : start + len(match["value"])].strip()
         framed = with_context(value, self.filled)
         return self.refill(value) or self.changed(framed, self.whole, "continuation", REFILLED, self.before)
 
@@ -91,8 +87,16 @@ class ChineseFollowUp(FollowUp):
         """Return the question before with a value in the place of its like, or the value of its topic; else None."""
         if alone := super().refill(value, named=named and not value.isascii()):
             return alone
-        query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"), owner=bare(self.query).endswith("的呢"))
+        question, owner = in_frame(self.filled)[0].strip(" ？?。！!"), bare(self.query).endswith("的呢")
+        last = self._value(self.asked) or ["", *re.split("[？?] *", question)[1:]][-1]  # "怎么激活？Windows 版"
+        query = _filled(value, question, last, owner=owner)
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
+
+    def _value(self, query: str) -> str:
+        """Return what fills the question before in "X呢？", empty for other turns."""
+        text = bare(query)
+        match = self.filler.match(fold_in_place(text)) if text.endswith("呢") else None
+        return text[slice(*match.span("value"))].strip() if match else ""
 
     def _pronouns(self) -> Standalone | None:
         matches = pattern_of(_PRONOUN).finditer(self.folded)
@@ -111,14 +115,12 @@ class ChineseFollowUp(FollowUp):
 
     def _antecedent(self, word: str) -> Antecedent | None:
         """Return what a pronoun stands for: the name the last answer gives, else the topic of the last question."""
-        before = self.before
-        if not has_ideographs(before.text):
-            return None
+        before, asked = self.before, self.asked
         if label := self.history[before.source].topic:
             return Antecedent(label, before.source)
-        asked = self.asked
-        thing = word.startswith(("它", "其"))
-        if asks_for(asked) and not (word[1:] in _PLACES or (thing and "谁" in asked)):
+        person, thing = word in {"他", "她"}, word.startswith(("它", "其"))
+        other = not re.search("[谁哪叫]", fold_in_place(asked)) if person else thing and "谁" in asked
+        if asks_for(asked) and not (word[1:] in _PLACES or other):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
             answer, said = last_answer(self.history)
             chosen = [name for name in compared if name in fold_in_place(answer)]
@@ -127,10 +129,18 @@ class ChineseFollowUp(FollowUp):
                 name = name_given(asked, answer, person=not thing)
             return Antecedent(name, before.source if compared else said) if name else None
         about, context = in_frame(before.text)
-        topic = topic_of(about)
+        topic, source = topic_of(about), before.source
         goes_on = context and bare(about) == bare(asked)  # 管理员密码是多少, of what stands in its context
         unclear = any(map(_UNSURE.search, (about, topic))) or topic.endswith(_IN_A_PLACE)
-        return None if goes_on or not topic or unclear else Antecedent(topic, before.source)
+        if goes_on or unclear or not has_ideographs(before.text):
+            return None
+        things = pattern_of(r"\d|«chinese.things»$")
+        if person and things.search(fold_in_place(topic)):  # what 试用期呢 filled is about someone
+            turns = ((i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "user")
+            whole = (turn for turn in turns if not (self._value(turn[1]) or is_small_talk(turn[1])))
+            source, topic = next(((i, topic_of(text)) for i, text in whole), (-1, ""))
+            topic = "" if things.search(fold_in_place(topic)) else topic
+        return Antecedent(topic, source) if topic else None
 
     def _dependent(self) -> Standalone:
         """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
@@ -143,21 +153,29 @@ class ChineseFollowUp(FollowUp):
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 
-def _filled(value: str, question: str, *, owner: bool) -> str | None:
-    """Return a question with a value in the place of its topic, or asked of it; of an `owner` ("X的呢") the former."""
+def _filled(value: str, question: str, last: str, *, owner: bool) -> str | None:
+    """Return a question with a value in the place of the `last` one, of what is measured out, or of its topic.
+
+    An attribute is asked of that, but for an `owner` ("X的呢").
+    """
     topic = topic_of(question)
     if not owner and any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
         return f"{topic or question}的{value}"
+    amount = _AMOUNT.search(fold_in_place(question))
+    like = last and last in question and has_ideographs(last) == has_ideographs(value)
+    if not like or TIME.search(last) or ASKING.search(last) or last.isdecimal():
+        last = question[slice(*amount.span("noun"))] if amount and value[-1] not in topic else ""
+    if last:  # of another kind than the topic
+        before, _, after = question.rpartition(last)
+        return joined(before, value, after)
     latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
     if len(latin) == 1 or (latin and question.startswith(latin[0])):  # a sentence begins with its topic
         return question.replace(latin[0], value)  # of "怎么在 nginx 上部署" the like of express is nginx
-    alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
-    condition = value.startswith(("不", "没")) or value.endswith(("的话", "时", "后"))
     before, _, after = question.partition(topic) if topic else (question, "", "")
     whole = not after.strip("吗呢吧") and (not before or ASKING.match(before))  # of "怎么申请休假" all but how
-    if topic and alike and not whole and not condition and not asks_for(question):
-        said = next((n for n in range(len(value), 0, -1) if after.startswith(value[-n:])), 0)
-        return before + value + after[said:]
+    alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
+    if topic and alike and not whole and not asks_for(question):
+        return joined(before, value, after)
     return None
 
 

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from theworld.references.config import any_of, pattern_of
-from theworld.references.history import answering, cut_at_word, named_words, topic_tokens
+from theworld.references.history import by_overlap, cut_at_word, named_words, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 
@@ -109,7 +109,7 @@ def name_given(question: str, answer: str, *, person: bool) -> str:
     who = _WHO.search(asked)
     if name or not person or who is None:
         return name
-    sentence = answering(question, answer)
+    sentence = next(iter(by_overlap(question, answer)), "")
     folded = fold_in_place(sentence)
     said = [(start, start + 2) for start in range(len(folded) - 1) if folded[start : start + 2] in asked]
     no_name = f"{TIME.pattern}|{any_of('chinese', 'verbs').pattern}|{_BESIDE_A_NAME}"

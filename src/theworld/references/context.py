@@ -51,10 +51,8 @@ REFILLED = "the question before, with one thing changed"
 Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
-LONGEST_REPLY = 600
-"""Characters of an answer that begins with what it says, half as many of a Chinese one; a longer one is passages."""
-LONGEST_INLINE = 40
-"""Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
+LONGEST_REPLY = 600  # characters, in Chinese half as many, of an answer that is told; a longer one is passages
+LONGEST_INLINE = 40  # characters of an item that takes the ordinal's place; a longer one is context, as a step is
 MOST_READ = 4  # answers whose sentences are read for lists
 _STEPS = ("step", "phase", "point", "number", "步", "点", "条", "项")
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
@@ -84,8 +82,7 @@ ORDINAL = re.compile(
     r"|\b(?:step|option|item|point)\s+(?P<number>[1-9])(?![\w.]|\s+of\b)"
     rf"|第(?P<cn>[一二三四五1-9]){_COUNTED_BY}(?!月|年|人|问题[:：,，])|(?P<end>最后|[前后])(?:(?:一|那){_COUNTED_BY}|(?<=[前后])者)"
     rf"|(?P<other>\bthe\s+other(?:\s+(?:one|option|way|kind)\b|(?=\W*$|\s+(?:{FINITE})\b))|另外?[一那]{_COUNTED_BY})"
-)
-"""An item by its place, or of two "the other one", 另一个."""
+)  # An item by its place, or of two "the other one", 另一个
 _SMALL_TALK = (
     r"«english.small_talk»(?:[\s,!.]+«english.small_talk»)*|(?=.{1,20}$)(?:«chinese.small_talk»[\s，。！,.!~～]*)+"
 )
@@ -225,8 +222,7 @@ class FollowUp:
         sought = noun or not english
         named, index, items = next(filter(itemgetter(0), offers), nearest) if sought and not nearest[0] else nearest
         if not items or (noun and not (named or match["told"])):
-            last = not self.query[span.end :].strip(CLOSING)
-            listed = not noun and ((match["en"] and last) or span.phrase.endswith(("者", "步")))  # but for "第一个电池"
+            listed = not noun and span.phrase.endswith(("者", "步"))  # but for "第一个电池"
             return self.in_context(span, "pronoun") if listed else None
         span = span._replace(end=span.end if noun else span.end + named)
         chosen = Antecedent(items[rank], index)
@@ -255,7 +251,7 @@ class FollowUp:
         answers = [i for i in self.recent if i and self.history[i].role == "assistant"]
         asked = {i: fold_in_place(text_of(self.history[i - 1])) for i in answers}
         fresh = sorted(answers, key=lambda i: ORDINAL.search(asked[i]) is not None)  # no list answers an ordinal
-        lists = partial(lists_in, rows=not (ordinal and _is_step(ordinal[0])))
+        lists = partial(lists_in, steps=ordinal is not None and _is_step(ordinal[0]))
         for read, places in ((lists, answers), (enumerations_in, fresh[:MOST_READ])):
             for i in places:
                 content = self.history[i].content or ""
@@ -339,17 +335,18 @@ def beginning(answer: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def lists_in(text: str, *, rows: bool = True) -> tuple[tuple[str, ...], ...]:
+def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
     """Return the lists of a text, one within an item after its own; prose ends one whose numbers do not go on.
 
-    The `rows` of a table are one by what their first cells say.
+    The rows of a table are one by what their first cells say. Of `steps`: those with numbers, others where none has.
     """
     lists: list[list[str]] = []
-    within: list[tuple[int, list[str]]] = []  # indents and lists that an item stands in, the outermost first
+    ordered: list[list[str]] = []
+    within: list[tuple[tuple[int, bool], list[str]]] = []  # depths and lists round an item, the outermost first
     goes_on, apart, fenced, in_table = False, True, False, False
     for line in text.splitlines():
         if row := None if fenced else _ROW.match(line):
-            cell = row["cell"].strip() if rows else ""
+            cell = "" if steps else row["cell"].strip()
             if in_table:
                 lists[-1] += [cell] * bool(cell)
             elif cell and not cell.strip(":-"):  # the rule below a table's header
@@ -360,18 +357,18 @@ def lists_in(text: str, *, rows: bool = True) -> tuple[tuple[str, ...], ...]:
         in_table = False
         fenced ^= FENCE.match(line) is not None
         if match := None if fenced else _ITEM.fullmatch(line):
-            indent = len(match["indent"].expandtabs())
+            depth = len(match["indent"].expandtabs()), line.lstrip()[0] in "-*•"  # numbers stand round bullets
             if not goes_on and within and match["number"] != str(len(within[0][1]) + 1):
                 within = []
-            while within and indent < within[-1][0]:
+            while within and depth < within[-1][0]:
                 within.pop()
-            if not within or indent > within[-1][0]:
-                lists.append([])
-                within.append((indent, lists[-1]))
+            if not within or depth > within[-1][0]:
+                within.append((depth, []))
+                (ordered if steps and not depth[1] else lists).append(within[-1][1])
             within[-1][1].append(match["text"])
         goes_on = match is not None or (goes_on and not (line[:1].strip() and (apart or line[0] == "#")))
         apart = not line.strip()
-    return tuple(map(tuple, lists))
+    return tuple(map(tuple, ordered or lists))
 
 
 @lru_cache(maxsize=1024)

@@ -23,8 +23,7 @@ MOST_OCCURRENCES = 32  # occurrences of one phrase that are looked at: what repe
 _WEAK_CORRECTION = (
     r"(?:^|[，。,.!！；;])\s*«chinese.around_corrections»*?(?P<weak>«language.weak_corrections»)"
     r"(?:«chinese.around_corrections»|«language.weak_corrections»)*\s*(?=[，。,.!！？?；;]|$)"
-)
-"""A clause that rejects an answer and holds nothing else."""
+)  # A clause that rejects an answer and holds nothing else
 _LETTER = rf"[^\W{CJK_RANGES}]"
 Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
 """What was recognised; earlier ones are preferred as the primary reference."""

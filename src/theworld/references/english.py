@@ -16,7 +16,7 @@ from theworld.references.context import Antecedent, FollowUp, Standalone, depend
 from theworld.references.detection import Span
 from theworld.references.frames import FINITE, NOUN, PREPOSITION, in_frame
 from theworld.references.history import (
-    answering,
+    by_overlap,
     is_heading,
     last_answer,
     looks_like_person,
@@ -54,8 +54,7 @@ _DEMONSTRATIVE = re.compile(
 )
 _WHICH_ONE = re.compile(
     rf"(?i)\b(?:which|what)\s+(?!(?:{FINITE}|of|ones?)\b)\w+.*\b(?:{FINITE})\s+the\s+[\w-]+\s+ones?\b"
-)
-"""A question that names what "one" stands for: "Which plan is the cheaper one?"."""
+)  # A question that names what "one" stands for: "Which plan is the cheaper one?"
 _CONTINUES = re.compile(
     r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
@@ -148,8 +147,7 @@ class EnglishFollowUp(FollowUp):
             return True
         if self.long and (kind != "it" or not _DETERMINERS.isdisjoint(apart.lower().split())):
             return True
-        topic = self.heading is not None and self.heading.text.lower() in apart.lower()
-        return topic or any(name.start + len(name.text) <= len(apart) for name in self.named)
+        return any(name.start + len(name.text) <= len(apart) for name in self.named)
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
         """Return the equally good antecedents, the best first: names side by side."""
@@ -186,13 +184,14 @@ class EnglishFollowUp(FollowUp):
             return False
         if kind == "it":
             return not (looks_like_person(name) and self.asked.lower().lstrip().startswith("who"))
-        others = (other.text for other in sure_names(self.asked) if " " in other.text)
+        unclear = " " not in name and "who" not in self.asked.lower()  # of "Which size does Ann wear?" it is a size
+        others = (other.text for other in sure_names(self.asked) if unclear or " " in other.text)
         return looks_like_person(name) and not any(map(looks_like_person, others))
 
     def _name_giving(self) -> Antecedent:
         answer, index = last_answer(self.history)
         asks = index >= self.before.source and _ASKS_NAME.match(self.before.text)
-        return Antecedent(answering(self.before.text, answer) if asks else "", index)
+        return Antecedent(next(iter(by_overlap(self.before.text, answer) if asks else ()), ""), index)
 
     def _name_given(self) -> Antecedent | None:
         """Return the first new name of the answer, if it is all that this says or the question asks who."""

@@ -1,4 +1,4 @@
-"""What a turn does with the frame of the question before: a change of topic ("换个话题，…") drops it.
+"""What a turn does with the frame of the question before: a change of topic ("换个话题，…") drops all but persons.
 
 A correction ("I meant X, not Y", "不是Y，我问的是X") keeps it and puts X in the place of Y, or of its like: a year of a
 year, a name of a name. Where nothing is alike the filler stands before its frame in brackets.
@@ -42,15 +42,14 @@ CORRECTIONS = tuple(
         rf"(?:{_OPENED})?{_HEAD}[\s:：]*{_VALUE}(?:(?:[,，]\s*|\s+){_REJECTED})?",
         rf"«frames.instead»?\s*{_VALUE}[,，]\s*(?:{_HEAD}|{_REJECTED})",
     )
-)
-"""The forms of a correction: `value` is given, `rejected` not meant, `head` says so."""
+)  # The forms of a correction: `value` is given, `rejected` not meant, `head` says so
 _NUMBER = r"(?<!\d)\d+(?:[.,]\d+)*(?![A-Za-z\d]|[.,]\d)"
 LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
 NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
 """One noun, with an article also one that has a word before it."""
 _PHRASE = re.compile(rf"\b({PREPOSITION})\s+({NOUN})(?=\s+{PREPOSITION}\b|\W*$)", re.IGNORECASE)
 _LIKES = (
-    re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
+    re.compile(r"(?<![A-Za-z\d])(?:1[0-9]{3}|20[0-9]{2})(?:s\b|(?!\d))"),
     re.compile(
         rf"(?i)\b(?:(?:this|next|last)\s+)?(?:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|week|month|year"
         r"|spring|summer|autumn|fall|winter)\b"
@@ -91,21 +90,26 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
     places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
     if named and not places and names_in(filler):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
-    if not (places or kind or preposition):
-        places = _of_a_kind(filler, frame)
+    if " " in filler and not (places or kind or preposition):  # for "parental leave" a thing of the same last word
+        noun = rf"(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{re.escape(filler.split()[-1])}"
+        places = [match.span(1) for match in re.finditer(rf"(?i){_BEFORE_NOUN}({noun})\b", frame)]
     if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
         phrases = {match.span(2): match[1].lower() for match in _PHRASE.finditer(frame)}
         same = [place for place in phrases if phrases[place] == preposition.lower()]
         filler = article * bool(same) + filler
         places = same
-    return frame[: places[-1][0]] + filler + frame[places[-1][1] :] if places else None
+    if not places:
+        return None
+    parts = frame[: places[-1][0]], filler, frame[places[-1][1] :]
+    return "".join(parts) if kind else joined(*parts)
 
 
-def _of_a_kind(filler: str, frame: str) -> list[tuple[int, int]]:
-    """Return where a question has a thing of the same last word: "parental leave" for "sick leave"."""
-    last = re.escape(filler.rsplit(" ", maxsplit=1)[-1])
-    alike = rf"(?i){_BEFORE_NOUN}(?P<noun>(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{last})\b"
-    return [match.span("noun") for match in re.finditer(alike, frame)] if " " in filler else []
+def joined(before: str, value: str, after: str) -> str:
+    """Return a question with a value between its parts; what this ends with (Mac 版) is not said again after it."""
+    rest = after.lstrip()
+    ends = (value[start:] for start, character in enumerate(value) if has_ideographs(character))
+    said = next(filter(rest.startswith, ends), "")
+    return before + value + (rest[len(said) :] if said else after)
 
 
 def with_context(query: str, *added: str) -> str | None:

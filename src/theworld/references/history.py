@@ -30,6 +30,7 @@ _NAME = re.compile(
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(]\s*)$")
 _TABLE_HEAD = re.compile(r"(?m)^(?=[^\n]*\|)[^\n]*\n(?=[^\n]*--)[ |:-]+$\n?")  # what columns are called names no one
+_NO_NAMES = re.compile(rf"{_TABLE_HEAD.pattern}|^[^\w\n]*(?:[\w-]+ ){{0,3}}[\w-]+(?=\**:[\s*])(?!.*\?)")  # nor labels
 _HEADING = re.compile(r"\s*(?P<first>[\"'“‘]?[A-Z0-9]\S*)(?:\s+\S+){0,13}(?<![?!.])(?:\.\.\.)?\s*")
 
 
@@ -64,8 +65,7 @@ _SAID_ABOUT_IT = (*UNSURE.values(), *SEE_ALSO.values(), *INSUFFICIENT.values())
 _PLACE = re.compile(
     rf"(?m)^(?:[^\n]{{1,300}}(?: › [^\n]{{0,300}}|\.\w{{1,5}}) \[\d{{1,3}}\][^\S\n]*"
     rf"|(?:{'|'.join(map(re.escape, _SAID_ABOUT_IT))})[^\n]*)(?:\n|\Z)"
-)
-"""A line above a passage (the document's title or file, the headings, the citation's number), or about the answer."""
+)  # A line above a passage (the document's title or file, the headings, the citation's number), or about the answer
 
 
 def _plain(content: Any) -> str:
@@ -138,11 +138,6 @@ def overlap(wanted: frozenset[str], text: str) -> float:
     return (len(held) + sum(token in fold_in_place(text) for token in single)) / len(wanted)
 
 
-def answering(question: str, answer: str) -> str:
-    """Return the sentence of an answer that holds most words of the question, names left out; the first of several."""
-    return next(iter(by_overlap(question, answer)), "")
-
-
 def by_overlap(question: str, answer: str) -> list[str]:
     """Return the sentences of an answer, those that hold more words of the question first, names left out."""
     named = frozenset(token for name in names_in(question) for token in tokens(name.text))
@@ -178,7 +173,7 @@ def _words(name: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def names_in(text: str) -> tuple[Name, ...]:
     """Return the names of a text from left to right; one that merely opens a sentence is marked as `opening`."""
-    text, found = _TABLE_HEAD.sub(lambda head: " " * len(head[0]), text[:LONGEST_WITH_NAMES]), []
+    text, found = _NO_NAMES.sub(lambda head: " " * len(head[0]), text[:LONGEST_WITH_NAMES]), []
     for match in _NAME.finditer(text):
         words, start = match.group().split(" "), match.start()
         opening = bool(_SENTENCE_START.search(text[max(0, start - 3) : start]))

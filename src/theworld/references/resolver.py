@@ -28,12 +28,11 @@ from theworld.text.language import has_ideographs
 from theworld.text.tokens import function_words
 
 _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}
-_ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}
-"""The specification's newer names of two settings."""
+_ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}  # newer names
 DEEPEST = 3  # follow-ups on follow-ups that are traced back
 LONGEST_DEPENDENT = 300  # characters; a longer query says itself what it is about
-MOST_OWN_TOKENS = {"en": 6, "cn": 9}
-"""Words of a query that may go on from the one before without saying so; in Chinese, pairs of characters."""
+_PERSONS = frozenset("he him his she her hers 他 她".split())  # who may stay when the topic changes
+MOST_OWN_TOKENS = {"en": 6, "cn": 9}  # of a query that may go on from the one before without saying so
 
 
 class ReferenceResolver:
@@ -77,10 +76,10 @@ class ReferenceResolver:
             raise TypeError(f"query is a {type(query).__name__}; give its text")
         if not query or not query.strip():
             return ResolvedReference(confidence=1.0, metadata={"reason": "empty query"})
-        language = _CODES[self.language] or self._detect_language(query)
+        language = _CODES[self.language] or ("cn" if has_ideographs(query) else self._detect_language(query))
         cache = stance_cache if isinstance(stance_cache, Mapping) else None
         conversation = Conversation(as_messages(history), language, self.config, ZoneInfo(self.config.timezone), cache)
-        alone = _standalone(query, conversation.history, language, antecedent)
+        alone = _standalone(query, conversation.history, antecedent)
         folded = fold_in_place(query)
         found = find_references(folded, self.config, now or self._now(), conversation.history, conversation.zone)
         item = alone.references[0].span if alone.reason == ITEM else Span(0, 0, "")  # "the second one you named"
@@ -188,15 +187,16 @@ def _evidence(query: str, found: Sequence[Detected], conversation: Conversation,
     return "just" if found[0].span.phrase == "just" else kind
 
 
-def _standalone(
-    query: str, history: Sequence[Message], language: LanguageCode, antecedent: str | None = None, depth: int = 0
-) -> Standalone:
+def _standalone(query: str, history: Sequence[Message], antecedent: str | None = None, depth: int = 0) -> Standalone:
     """Return the query rewritten with its antecedents, or with the one chosen; `query` is None where it needs none."""
     if (start := topic_change(query)) is not None:
+        alone = _standalone(query[start:].rjust(len(query)), history, antecedent, depth)
+        if alone.query and alone.sure and fold_in_place(alone.references[0].span.phrase) in _PERSONS:
+            return replace(alone, query=alone.query.strip())
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
     if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
         return Standalone()
-    rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
+    rules = ChineseFollowUp if has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
     follow_up.nested = depth > 0
     found = follow_up.corrected() or (Standalone() if is_small_talk(query) else follow_up.rewritten())
@@ -204,7 +204,7 @@ def _standalone(
 
 
 def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
-    return _standalone(text, before, "en", depth=depth).query or text
+    return _standalone(text, before, depth=depth).query or text
 
 
 def _question_before(history: Sequence[Message]) -> Antecedent:
@@ -231,7 +231,7 @@ def _in_context(query: str, history: Sequence[Message], alone: Standalone) -> st
     own, context = in_frame(before.text)
     if not context and own and _few_words(own):
         context = in_frame(_question_before(history[: before.source]).text)[0]
-    return with_context(query, *(topic_in(text) for text in (own, root_of(context)) if text))
+    return with_context(query, *dict.fromkeys(topic_in(text) for text in (own, root_of(context)) if text))
 
 
 def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
