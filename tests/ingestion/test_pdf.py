@@ -151,6 +151,32 @@ def test_reading_order(texts: list[tuple[float, float, str]], order: str) -> Non
     assert "".join(re.findall(r"\(([A-J])\)", made(write))) == order
 
 
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_justified_text_keeps_its_words_in_order(columns: int) -> None:
+    texts = [
+        f"Column {i} says. " + 4 * f"{BODY.strip()} {'Responsibilities' * 2} {'undertakings' * 2}. "
+        for i in range(columns)
+    ]
+
+    def write(pdf: FPDF) -> None:
+        for column, text in enumerate(texts):
+            pdf.set_xy(15 + 66 * column, 40 + 2 * column)
+            pdf.multi_cell(60, 5, text, align="J")
+
+    assert made(write).split() == " ".join(texts).split()
+
+
+def test_columns_whose_paragraphs_begin_at_one_height_by_chance() -> None:
+    columns = ((LEFT, ((40, 4), (65, 2), (100, 4), (125, 2))), (RIGHT, ((40, 3), (60, 2), (100, 3), (120, 2))))
+    lines = [(x, y + 5 * i) for x, paragraphs in columns for y, count in paragraphs for i in range(count)]
+
+    def write(pdf: FPDF) -> None:
+        for place, (x, y) in enumerate(lines):
+            pdf.text(x, y, f"({place}) is a line that is as long as the column in which it is")
+
+    assert re.findall(r"\((\d+)\)", made(write)) == [str(place) for place in range(len(lines))]
+
+
 def test_ruled_tables_are_tables_and_frames_are_none() -> None:
     def write(pdf: FPDF) -> None:
         pdf.multi_cell(0, 8, "The rates:")

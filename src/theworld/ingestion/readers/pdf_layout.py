@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise, product
+from math import inf
 from typing import Any
 
 from theworld.ingestion.readers.tables import markdown_table
@@ -23,6 +24,8 @@ MOST_APART = 4
 """Times the size of its type that a row of such a table lies below the one before."""
 NARROWEST_COLUMN, FULL_LINES = 8, 0.7
 """Times the height of its lines that a paragraph of a column is wide, and share of that its lines have on average."""
+ALIKE = 1.5
+"""Times the width of half of a line's blanks that the widest is at most if all are alike."""
 TOUCHING = 3
 """Points by which boxes may overlap that stand beneath or beside each other."""
 _LIGATURES = str.maketrans(
@@ -31,15 +34,84 @@ _LIGATURES = str.maketrans(
 _NO_LETTER = re.compile(r"\(cid:\d+\)")
 
 
-def text_boxes(items: Any) -> Iterator[Any]:
-    """Yield the text boxes of a page, those within figures too."""
-    from pdfminer.layout import LTFigure, LTTextBox
+def text_boxes(layout: Any) -> Iterator[Any]:
+    """Yield the text boxes of a page, those within figures too; made anew where lines were torn."""
+    from pdfminer.layout import IndexAssigner, LAParams, LTFigure, LTTextBox
 
-    for item in items:
-        if isinstance(item, LTTextBox):
-            yield item
-        elif isinstance(item, LTFigure):
+    boxes = [item for item in layout if isinstance(item, LTTextBox)]
+    lines, settings, assigner = [line for box in boxes for line in box], LAParams(), IndexAssigner()
+    if len(whole := _mended(lines)) < len(lines):
+        boxes = list(layout.group_textlines(settings, whole))
+        for group in layout.group_textboxes(settings, boxes):
+            group.analyze(settings)
+            assigner.run(group)
+        boxes.sort(key=lambda box: box.index)
+    yield from boxes
+    for item in layout:
+        if isinstance(item, LTFigure):
             yield from text_boxes(item)
+
+
+def _mended(lines: Sequence[Any]) -> list[Any]:
+    """Return lines, those of justified text whole: the analysis tears them at blanks as wide as two characters.
+
+    The blanks of such a line are alike, and it begins and ends where another line does that is whole: one of some
+    words in type as large.
+    """
+    parts, gone = list(_parts(lines)), set[Any]()
+    others = [line for line, *rest in parts if not rest and len(_blanks([line])) >= FEWEST_ROWS]
+    for first, *rest in (part for part in parts if len(part) > 1):
+        alike = len(blanks := _blanks([first, *rest])) == 1 or blanks[-1] <= ALIKE * blanks[(len(blanks) - 1) // 2]
+        near = (line for line in others if abs(line.height - first.height) < 1)
+        if alike and any(abs(first.x0 - one.x0) <= TOUCHING >= abs(rest[-1].x1 - one.x1) for one in near):
+            for item in (item for line in rest for item in line if hasattr(item, "x0")):
+                first.add(item)
+            gone.update(rest)
+    return [line for line in lines if line not in gone]
+
+
+def _blanks(part: Iterable[Any]) -> list[float]:
+    """Return the widths of the blanks between the words of lines that stand at one height, the widest last."""
+    items = (item for line in part for item in line)
+    words = [list(word) for blank, word in groupby(items, lambda item: item.get_text().isspace()) if not blank]
+    return sorted(right[0].x0 - left[-1].x1 for left, right in pairwise(words))
+
+
+def _parts(lines: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield the upright lines that stand at one height, from the left, where only wide blanks are between them.
+
+    Where some lines of a column begin and no line crosses their edge, a gutter is between them.
+    """
+    from pdfminer.layout import LAParams
+
+    begun: dict[int, list[Any]] = defaultdict(list)
+    for line in lines:
+        begun[round(line.x0)].append(line)
+    edges = {edge: there for edge, there in begun.items() if len(there) >= FEWEST_ROWS}
+
+    def has_gutter(left: Any, right: Any) -> bool:
+        for edge in (edge for edge in edges if left.x1 < edge <= round(right.x0)):
+            across = [line for line in lines if line.x0 + TOUCHING < edge < line.x1 - TOUCHING]
+            upper = min((line.y0 for line in across if line.y0 >= right.y0), default=inf)
+            lower = max((line.y0 for line in across if line.y0 < right.y0), default=-inf)
+            if sum(lower < line.y0 < upper for line in edges[edge]) >= FEWEST_ROWS:
+                return True
+        last, first = (next(item for item in items if hasattr(item, "x0")) for items in (reversed(list(left)), right))
+        return bool(first.x0 - last.x1 < LAParams().char_margin * max(last.width, first.width))
+
+    for row in _rows(line for line in lines if is_upright(line)):
+        row.sort(key=lambda line: line.x0)
+        starts = [at for at in range(1, len(row)) if has_gutter(row[at - 1], row[at])]
+        yield from (row[first:last] for first, last in pairwise([0, *starts, len(row)]))
+
+
+def _rows(items: Iterable[Any]) -> list[list[Any]]:
+    """Return items, each row of those at one height together, from the top."""
+    rows: list[list[Any]] = []
+    for item in sorted(items, key=lambda item: (-(item.y0 + item.y1) / 2, item.x0)):
+        same = rows and (rows[-1][0].y0 + rows[-1][0].y1 - item.y0 - item.y1) / 2 < 0.4 * (item.y1 - item.y0)
+        rows[-1:] = [[*rows[-1], item]] if same else [*rows[-1:], [item]]
+    return rows
 
 
 def is_upright(items: Iterable[Any]) -> bool:
@@ -93,9 +165,10 @@ def _parted(boxes: list[Any], rows: list[list[Any]], edge: int, across: Set[Any]
         band = list(group)
         within = [box for box in boxes if any(box in row for row in band)]
         halves = [[box for box in within if (box.x0 + TOUCHING >= edge) is right] for right in (False, True)]
-        pairs = (row for row in band if len(row) == 2)
-        # Two that begin at one height and end at others are the cells of a row.
-        cells = [1 for one, other in pairs if abs(one.y1 - other.y1) < TOUCHING < abs(one.y0 - other.y0)]
+        level = [len(row) > 1 and abs(row[0].y1 - row[1].y1) < TOUCHING for row in band]
+        # Two that begin at one height and end at others are the cells of a row if the next row begins at one, too.
+        pairs = (row for row, *both in zip(band, level, [*level[1:], True], strict=True) if len(row) == 2 and all(both))
+        cells = [1 for one, other in pairs if abs(one.y0 - other.y0) > TOUCHING]
         columns = not crossed and len(cells) < 2 and all(map(_is_running, halves))
         parts, found = parts + (halves if columns else [within]), found or columns
     return parts if found else []
@@ -200,11 +273,7 @@ def _aligned(pieces: Iterable[_Piece]) -> Iterator[list[list[Box]]]:
 
 def _regions(pieces: Iterable[_Piece]) -> list[list[list[_Piece]]]:
     """Return runs of rows of short pieces, which may be tables: pieces at one height, from the top."""
-    rows: list[list[_Piece]] = []
-    cells = (piece for piece in pieces if len(piece.text.strip()) <= LONGEST_CELL)
-    for piece in sorted(cells, key=lambda piece: (-piece.middle, piece.x0)):
-        same = rows and rows[-1][0].middle - piece.middle < 0.4 * piece.size
-        rows[-1:] = [[*rows[-1], piece]] if same else [*rows[-1:], [piece]]
+    rows = _rows(piece for piece in pieces if len(piece.text.strip()) <= LONGEST_CELL)
     regions: list[list[list[_Piece]]] = [[]]
     for row in rows:
         short = len(row) > 1 and sum(len(piece.text.strip()) for piece in row) <= LONGEST_CELLS * len(row)
