@@ -23,7 +23,7 @@ from theworld.errors import ModelError, StoreError
 from theworld.models.protocols import Embedder
 from theworld.ontology.walking import word_steps
 from theworld.questions import read_question
-from theworld.ranking.piece_scores import piece_scores
+from theworld.ranking.greedy_cover import piece_scores
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import AnswerSettings, Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from theworld.questions.answer_type import ANY, expected_answer_type
+from theworld.questions.question import ANY, expected_answer_type
 
 CASES = yaml.safe_load(Path(__file__).with_name("answer_types.yaml").read_text(encoding="utf-8"))
 

@@ -26,9 +26,8 @@ READERS = {
     "theworld.text.quantities": ("find_quantities",),
     "theworld.text.time_ranges": ("find_time_ranges",),
     "theworld.text.identity": ("names_in",),
-    "theworld.questions.answer_type": ("expected_answer_type",),
     "theworld.questions.names": ("quoted_names", "capitalised_names", "possible_names"),
-    "theworld.questions.question": ("split_parts",),
+    "theworld.questions.question": ("split_parts", "expected_answer_type"),
     "theworld.sql.questions.cutting": ("find_rankings",),
 }
 """Module -> its readers, whose first argument is a text or a Question."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from theworld.ranking.piece_scores import piece_scores
+from theworld.ranking.greedy_cover import piece_scores
 from theworld.state import Candidate
 from theworld.stores.dense import NumpyDense
 from theworld.stores.records import embedded_text

@@ -11,6 +11,10 @@ needs no link to be found, and the links of a later choice say less. After the f
 cover, so the given order counts a little again.
 
 Without vectors the objective is the same: a note covers those of the query's index tokens that it holds.
+
+How far pieces of a note cover a question is told by the token vectors that the store keeps of the whole note: a token's
+vector knows what stands around it, which those of the piece alone would not. Which of the note's are a piece's follows
+from how many stand before it, counted by the embedder's own tokenizer.
 """
 
 from __future__ import annotations
@@ -18,15 +22,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theworld.models.protocols import Embedder, TokenVectors
 from theworld.questions import Question
-from theworld.questions.words import idf
+from theworld.questions.words import AGAIN, idf
 from theworld.state import Candidate
 from theworld.stores.array_folder import inner_products
+from theworld.stores.protocols import DenseStore
+from theworld.stores.records import Note, Span, embedded_text
+from theworld.stores.token_codes import TokenCodes, best_cosines
 from theworld.text import entity_key, without_qualifier
 from theworld.text.tokens import token_set
 
@@ -231,3 +240,61 @@ def _names_of(title: str) -> tuple[str, ...]:
 def names_title(question: Question, title: str) -> bool:
     """Return True when a question names the title, with or without its bracketed qualifier, as whole words."""
     return any(map(question.names, _names_of(title)))
+
+
+def piece_scores(
+    question: str,
+    note: Note,
+    pieces: Sequence[tuple[int, int]],
+    shown: Sequence[Span] = (),
+    *,
+    dense: DenseStore,
+    embedder_of: Callable[[str], Embedder | None],
+    tenant: str,
+) -> list[float]:
+    """Return the share of a question, in [0, 1], that each piece note.text[start:end] covers, as the reranker does.
+
+    What the pieces `shown` cover of it counts less. [] where no space has token vectors of both; 0 for a piece beyond
+    what was embedded of the note.
+    """
+    for space in sorted(dense.spaces(tenant)):
+        embedder = embedder_of(space)
+        asked = embedder.embed_query(question).tokens if embedder is not None else None
+        if embedder is None or asked is None or not len(asked.ids):
+            continue
+        covered = partial(_covered, asked, space=space, dense=dense, embedder=embedder, tenant=tenant)
+        own = covered(note, pieces)
+        if own is None:
+            continue
+        before = [rows for one, start, end in shown if (rows := covered(one, [(start, end)])) is not None]
+        left = 1.0 - (1.0 - AGAIN) * np.concatenate([np.zeros_like(own[:1]), *before]).max(axis=0)
+        importance = importance_of(dense.token_idf(space, [int(i) for i in asked.ids]), CoverWeights().idf_power)
+        scores: list[float] = (own @ (importance * left)).tolist()
+        return scores
+    return []
+
+
+def _covered(
+    asked: TokenVectors,
+    note: Note,
+    pieces: Sequence[tuple[int, int]],
+    *,
+    space: str,
+    dense: DenseStore,
+    embedder: Embedder,
+    tenant: str,
+) -> Floats | None:
+    """Return how far each piece covers each token of a question, (pieces, tokens); None without token vectors."""
+    [codes] = dense.token_codes(space, [f"{note.document_id}#{note.ordinal}"], tenant)
+    if codes is None or not len(codes.ids):
+        return None
+    before = embedded_text(note.title, note.section, note.lead, note.text).removesuffix(note.text)
+    texts = [before, *(note.text[start:end] for start, end in pieces)]
+    places = np.minimum(np.cumsum(embedder.token_counts(texts)), len(codes.ids)).tolist()
+    held = {i: slice(start, end) for i, (start, end) in enumerate(pairwise(places)) if start < end}
+    if not held:
+        return None
+    cosines = best_cosines(asked, [TokenCodes(codes.ids[part], codes.codes[part]) for part in held.values()])
+    covered = np.zeros((len(pieces), len(asked.ids)), dtype=np.float32)
+    covered[list(held)] = coverage_of(cosines, CoverWeights().similarity_floor)
+    return covered

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import converted, folder, html, mail, markdown, notebook, source_code, tables
+from theworld.ingestion.readers import asciidoc, converted, folder, html, mail, markdown, notebook, source_code, tables
 from theworld.ingestion.readers.document import (
     Reader,
     SourceDocument,
@@ -45,7 +45,7 @@ def _refuse(path: Path) -> Iterator[SourceDocument]:
     raise IngestionError(reason, where=str(path), remedy=f"Save it as {_NEWER[path.suffix.lower()]}.")
 
 
-_MODULES = (markdown, html, converted, notebook, tables, source_code)
+_MODULES = (asciidoc, markdown, html, converted, notebook, tables, source_code)
 READERS: dict[str, Reader] = {
     **dict.fromkeys((".txt", ".text"), read_plain),
     **{extension: module.read for module in _MODULES for extension in module.EXTENSIONS},
@@ -73,8 +73,8 @@ def read_source(path: Path, root: Path | None = None, walked: int = 0) -> Iterat
         )
     if reader is _read_rst:
         yield from _read_rst(path, root, walked)
-    elif reader is markdown.read:
-        yield from markdown.read(path, root)
+    elif reader in (markdown.read, asciidoc.read):
+        yield from reader(path, root)
     else:
         yield from (reader or read_plain)(path)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -219,6 +219,21 @@ def fenced(words: str, language: str = "") -> str:
     """Return words as a fenced block of Markdown, with more backticks than they hold."""
     fence = "`" * max(3, 1 + max(map(len, _FENCES.findall(words)), default=0))
     return f"{fence}{language}\n{words}\n{fence}"
+
+
+def quoted(blocks: Iterable[str]) -> str:
+    """Return blocks as a quote of Markdown."""
+    return "\n".join(f"> {line}".rstrip() for line in "\n\n".join(filter(None, blocks)).split("\n"))
+
+
+def as_list(items: Iterable[tuple[str, list[str]]]) -> list[str]:
+    """Return marks and blocks as a list: blocks after the first are indented and set apart by blank lines."""
+    written = []
+    for mark, blocks in items:
+        first, *more = "\n\n".join(blocks).split("\n")
+        written.append([mark + first, *(" " * len(mark) + line if line else "" for line in more)])
+    gap = "\n\n" if any("" in lines for lines in written) else "\n"
+    return [gap.join("\n".join(lines) for lines in written)]
 
 
 def without_surrogates(text: str) -> str:

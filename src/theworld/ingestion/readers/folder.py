@@ -11,6 +11,7 @@ from posixpath import normpath
 
 RST = (".rst", ".rest")
 MARKDOWN = (".md", ".markdown", ".mdx")
+ASCIIDOC = (".adoc", ".asciidoc")
 
 _LABEL = re.compile(r"^\.\. _(?P<mark>`?)(?P<name>[^`\n]+?)(?P=mark):[ \t]*$", re.M)
 _HEADING = re.compile(r"(?:^([^\w\s])\1{2,}[ \t]*\n)?^[ \t]*(?!\.\. )(?P<words>\S.*)\n([^\w\s])\3{2,}[ \t]*$", re.M)
@@ -21,6 +22,14 @@ _DEFINITION = re.compile(r"^\.\. (?:\||_|role::|include::).*(?:\n[ \t]+\S.*|\n(?
 _ROLE = re.compile(r":[\w:+.-]+:`([^`<]*?)(?:\s*<[^`<>]*>)?`")
 _INCLUDE = re.compile(r"^[ \t]*\.\. include::[ \t]*(?P<rst>\S+)[ \t]*$(?!\n[ \t]+:(?:start|end)-)", re.M)
 """The inclusion of a whole file in RST."""
+_INCLUDE_ASCIIDOC = re.compile(
+    r"^include::(?P<asciidoc>[^\s\[\]{}]+)\[(?![^\]]*\b(?:tags?|lines)=)[^\]]*\][ \t]*$", re.M
+)
+"""The same in AsciiDoc."""
+_RESOURCE = re.compile(
+    r"(?:.*[@:])??(?:(?P<module>[\w.-]+):)?(?:(?P<family>partial|example|page|attachment)\$)?(?P<path>[^:$]+)"
+)
+"""What Antora calls a file by: `module:family$path`, of pages without the family."""
 INCLUDE_MARKDOWN = re.compile(
     r"^[ \t]*(?:<!--\s*@include:\s*(?P<vitepress>[^\s{}#]+)\s*-->|\{\{\s*#include\s+(?P<mdbook>[^\s:{}]+)\s*\}\}|"
     r"--8<--[ \t]+\"(?P<mkdocs>[^\"\n:]+)\"|"
@@ -97,11 +106,12 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
     """Return those of some files that others of a folder include whole, and that are none of their own therefore."""
     real = {path.resolve(): path for path in paths}
     below: dict[Path, set[Path]] = {}
-    reading = [place for place, path in real.items() if path.suffix.lower() in (*RST, *MARKDOWN)]
+    reading = [place for place, path in real.items() if path.suffix.lower() in (*RST, *MARKDOWN, *ASCIIDOC)]
     while reading:  # what is included may, whatever its ending, include further files
         place = reading.pop()
         if place not in below:
-            pattern = INCLUDE_MARKDOWN if place.suffix.lower() in MARKDOWN else _INCLUDE
+            kind = place.suffix.lower()
+            pattern = INCLUDE_MARKDOWN if kind in MARKDOWN else _INCLUDE_ASCIIDOC if kind in ASCIIDOC else _INCLUDE
             text = _text_of(place, _MARKS)
             found = (resolved(place, root, one[one.lastgroup or 0]) for one in pattern.finditer(text))
             below[place] = {one for one in found if one is not None and one in real and one != place}
@@ -118,9 +128,13 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
 def resolved(path: Path, root: Path, name: str) -> Path | None:
     """Return the file below a root that a directive names, from its own file's folder, after a slash from any above.
 
-    `@site` is Docusaurus' name of such a folder.
+    `@site` is Docusaurus' name of such a folder; Antora names files by the module they belong to.
     """
     here, name = path.resolve().parent, name.removeprefix("@site")
+    resource = _RESOURCE.fullmatch(name)
+    if resource and (resource["module"] or resource["family"]):
+        own = next((above.name for above in [here, *here.parents] if above.parent.name == "modules"), "ROOT")
+        name = f"/modules/{resource['module'] or own}/{resource['family'] or 'page'}s/{resource['path']}"
     for folder in [here, *here.parents] if name.startswith("/") else [here]:
         found = (folder / name.strip().lstrip("/")).resolve()
         if found.is_relative_to(root.resolve()) and found.is_file():

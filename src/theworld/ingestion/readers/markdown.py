@@ -57,7 +57,7 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     The title is the front matter's, else as in `described`.
     """
     text = require_text(read_text(path), path)
-    fields, start = _front_matter(text, path)
+    fields, start = front_matter(text, path)
     title = " ".join(without_surrogates(str(_field(fields, "title", path, str) or "")).split())
     aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
     whole = text[start:] if root is None else _with_included(text[start:], path, root)
@@ -124,7 +124,7 @@ def _field(fields: dict[object, object], name: str, path: Path, kinds: Any) -> o
     return value
 
 
-def _front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
+def front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
     """Return the front matter's fields and the offset after it; a file without any gives no fields and 0."""
     match = _FRONT_MATTER.match(text)
     if match is None:

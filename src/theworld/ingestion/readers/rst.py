@@ -21,9 +21,11 @@ from docutils.core import publish_doctree
 from theworld.ingestion.readers.document import (
     LONGEST_LINE,
     SourceDocument,
+    as_list,
     bold,
     fenced,
     plain_metadata,
+    quoted,
     read_plain,
     read_text,
     require_text,
@@ -93,7 +95,7 @@ class MarkdownWriter:
             ((nodes.bullet_list, nodes.enumerated_list), self._list),
             (
                 (nodes.definition_list, nodes.field_list, nodes.option_list),
-                lambda node: _as_list(("- ", self._term(term)) for term in node.children),
+                lambda node: as_list(("- ", self._term(term)) for term in node.children),
             ),
             (nodes.table, self._table),
             (nodes.line_block, lambda node: ["\n".join(self._verses(node))]),
@@ -143,8 +145,7 @@ class MarkdownWriter:
 
     def _admonition(self, node: nodes.Element) -> list[str]:
         label = "" if isinstance(node.children[0], nodes.title) else f"**{node.tagname.capitalize()}**"
-        blocks = [label, *self._blocks(node, 0)]
-        return ["\n".join(f"> {line}".rstrip() for line in "\n\n".join(filter(None, blocks)).split("\n"))]
+        return [quoted([label, *self._blocks(node, 0)])]
 
     def _list(self, node: nodes.Element) -> list[str]:
         first, numbered = int(node.get("start", 1)), isinstance(node, nodes.enumerated_list)
@@ -157,7 +158,7 @@ class MarkdownWriter:
             term = isinstance(item, nodes.definition_list_item)
             mark = f"{first + len(items)}. " if numbered else "- "
             items.append((mark, self._term(item) if term else self._blocks(item, 0)))
-        return _as_list(items)
+        return as_list(items)
 
     def _footnote(self, node: nodes.Element) -> list[str]:
         label = next(iter(node.findall(nodes.label)), None)
@@ -213,16 +214,6 @@ def _ends_its_parent(section: nodes.Element) -> bool:
     return isinstance(parent, nodes.section | nodes.document) and all(
         isinstance(one, nodes.section | nodes.Invisible) for one in after
     )
-
-
-def _as_list(items: Iterable[tuple[str, list[str]]]) -> list[str]:
-    """Return marks and blocks as a list: blocks after the first are indented and set apart by blank lines."""
-    written = []
-    for mark, blocks in items:
-        first, *more = "\n\n".join(blocks).split("\n")
-        written.append([mark + first, *(" " * len(mark) + line if line else "" for line in more)])
-    gap = "\n\n" if any("" in lines for lines in written) else "\n"
-    return [gap.join("\n".join(lines) for lines in written)]
 
 
 def _fenced(node: nodes.Element) -> list[str]:

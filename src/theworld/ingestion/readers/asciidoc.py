@@ -1,0 +1,411 @@
+"""AsciiDoc of Asciidoctor and Antora as Markdown: headings, lists, tables and code as the other formats have them.
+
+No library reads it from the package index alone: pandoc's reader (3.9) gives up at a quarter of the files of a real
+manual. Offsets refer to the Markdown.
+
+1. `asciidoc_lines` gives a file's lines as they count.
+2. `_Writer` turns them into blocks, those within a delimited block by the same means.
+3. `_Writer._inline` shows running text. A reference without words of its own shows the heading it leads to.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from theworld.ingestion.readers.asciidoc_lines import OFFSET, Source, named
+from theworld.ingestion.readers.document import (
+    SourceDocument,
+    as_list,
+    bold,
+    fenced,
+    plain_metadata,
+    quoted,
+    read_plain,
+    read_text,
+    require_text,
+)
+from theworld.ingestion.readers.folder import ASCIIDOC, resolved
+from theworld.ingestion.readers.html import markdown_of
+from theworld.ingestion.readers.markdown import described, front_matter
+from theworld.ingestion.readers.markdown_cleaning import outside
+from theworld.ingestion.readers.tables import BETWEEN_ITEMS, Cell, markdown_table
+
+EXTENSIONS = ASCIIDOC
+
+_ATTRIBUTES = re.compile(r"\[(?P<said>|[\w.#%{,\"'].*|\[[^\[\]]*\])\]\s*")
+_TITLE = re.compile(r"\.(?P<words>[^\s.].*)")
+_HEADING = re.compile(r"(?P<mark>={1,6}|#{1,6})[ \t]+(?P<words>\S.*)")
+_UNDERLINES = "=-~^+"
+"""Of headings on two lines, by level."""
+_DELIMITER = re.compile(r"(?:-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|--|`{3}.*|[|,:!]={3,})\s*")
+_ITEM = re.compile(r"\s*(?P<mark>\*{1,6}|-|\.{1,6}|(?:\d{1,4}|[A-Za-z])\.|<(?:\d+|\.)>)\s+(?P<text>\S.*)")
+_TERM = re.compile(r"\s*(?P<term>\S.*?)(?P<mark>:{2,4}|;;)(?:\s+(?P<text>\S.*)|\s*)")
+_MACRO = re.compile(r"(?P<name>[a-z]\w*)::(?P<target>\S*?)\[(?P<text>.*)\]\s*")
+_ADMONITION = re.compile(r"(?P<kind>NOTE|TIP|IMPORTANT|WARNING|CAUTION)(?P<rest>:(?=\s))?")
+_VERBATIM, _FORMULAS = {"source", "listing", "literal"}, {"stem", "latexmath", "asciimath"}
+_CALLOUT = re.compile(r"[ \t]*<!?-*(\d+|\.)-*>[ \t]*$", re.M)
+_RULE = re.compile(r"'{3,}\s*|<{3}\s*|-{3}\s*|\*{3}\s*")
+_SEPARATOR = re.compile(
+    r"(?:(?<!\S)(?:(?P<times>\d+)\*|(?P<wide>\d+)?(?:\.(?P<deep>\d+))?\+)?(?:\.?[<^>]){0,2}[aehlmdsv]?)?(?<!\\)([|!])"
+)
+"""What begins a cell of a table."""
+
+_CODE = re.compile(r"(?P<mark>`{1,2})(?!`|\s)(?:[^`\n]|\n(?!\n))*?[^`\s](?P=mark)(?!`)")
+_CODE_OR_LINK = re.compile(
+    rf"(?P<code>{_CODE.pattern})|<<(?P<id>[^<>,\n]+)(?:,\s*(?P<words>[^<>]+))?>>|(?<![\w\\])(?P<name>[a-z][\w-]*):"
+    r"(?P<target>[^\s:\[\],]?[^\s\[\]]*)\[(?P<text>(?:\\.|[^\[\]\\]|\[[^\[\]\n]*\])*)\]"
+)
+_WITH_OPTIONS = frozenset("image icon xref link mailto http https ftp".split())
+_OPTION = re.compile(r"(?:\A|,)\s*\w+=")
+_HIDDEN = re.compile(r"\[\[[^\[\]\n]*\]\]|\({3}[^()\n]*\){3}|\[[.#][\w. #-]+\](?=[*_`]|\Z)")
+_SHOWN = re.compile(
+    r"\({2}(?P<term>[^()\n]+)\){2}|(?:\[[^\[\]\n]*\])?(?P<mark>##?)(?P<marked>[^#\s](?:[^#\n]*[^#\s])?)(?P=mark)"
+)
+_STRONG = re.compile(r"(?<![\w*\\])\*(?P<words>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])")
+_SCRIPT = re.compile(r"(?<=\w)([\^~])(?P<words>[^\s\^~]{1,20})\1")
+_LITERAL = re.compile(r"(?<![\w+\\])(?P<mark>\+{1,3})(?P<words>[^\s+](?:[^+\n]*[^\s+])?)(?P=mark)(?![\w+])")
+_ESCAPED = re.compile(r"\\(?=[*_`\[<{#+~^(|:'])")
+_BREAK = re.compile(r"[ \t]+\+[ \t]*$", re.M)
+_FENCE = re.compile(r"(`{3,}).*\n((?:.*\n)*?)\1")
+_TITLE_LINE = re.compile(r"^=[ \t]+(\S.*)", re.M)
+
+
+def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
+    """Yield the file's one document, with what it includes below `root`; IngestionError where there is no text."""
+    text = require_text(read_text(path), path)
+    fields, start = front_matter(text, path)
+    try:
+        markdown, attributes = as_markdown(text[start:], path, root or path.parent)
+    except RecursionError:  # blocks within blocks without end: then it is read as it is written
+        yield from read_plain(path)
+        return
+    title = " ".join(str(fields.get("title") or "").split())
+    found = described(require_text(markdown, path), path, title=title)
+    yield replace(found, metadata=plain_metadata({**attributes, **fields}))
+
+
+def as_markdown(text: str, path: Path, root: Path) -> tuple[str, dict[str, str]]:
+    """Return a file's text, with what it includes below a root, as Markdown, and the attributes that it sets."""
+    source = Source(path, root)
+    lines = list(source.lines(text, path))
+    return "\n\n".join(_Writer(source, lines).blocks(lines)) + "\n", source.described
+
+
+@lru_cache(1024)
+def _title_of(path: Path) -> str:
+    """Return the title of another page, empty without one."""
+    found = _TITLE_LINE.search(path.read_bytes()[:4096].decode("utf-8", "replace"))
+    return found[1].strip() if found else ""
+
+
+class _Writer:
+    """Writes the blocks of one document."""
+
+    def __init__(self, source: Source, lines: Sequence[str]) -> None:
+        self._source, self._level, self._in_list = source, 0, False
+        self._headings = dict[str, str]()
+        marks = list[str]()
+        for line in lines:
+            if said := _ATTRIBUTES.fullmatch(line):
+                marks += re.findall(r"^\[([^,\]]+)|#([\w-]+)|\bid=\"?([\w-]+)", said["said"])
+            elif words := _HEADING.fullmatch(line) or _TITLE.fullmatch(line):
+                shown = _HIDDEN.sub("", words["words"]).strip()
+                simple = re.sub(r"[^\w\s.-]", "", shown.lower())
+                names = [re.sub(r"[\s.-]+", mark, simple) for mark in "_-"]
+                for name in (*("".join(one) for one in marks), *names, f"_{names[0]}"):
+                    self._headings.setdefault(name.strip(), shown)
+                marks = []
+            elif line.strip():
+                marks = []
+
+    def blocks(self, lines: Sequence[str]) -> list[str]:
+        """Return the blocks of some lines, in order."""
+        found, at = list[str](), 0
+        around, self._in_list = self._in_list, False
+        while at < len(lines):
+            written, at = self._block(lines, at)
+            found += written
+        self._in_list = around
+        return [block for block in found if block.strip()]
+
+    def _block(self, lines: Sequence[str], at: int) -> tuple[list[str], int]:
+        """Return what one block is in Markdown, below its title, and the line after it."""
+        title, said, at = self._announced(lines, at)
+        above = [title] if title else []
+        if at == len(lines):
+            return above, at
+        line, style = lines[at], re.split(r"[,%#.]", said)[0].strip()
+        if _DELIMITER.fullmatch(line):
+            mark = "```" if line.startswith("`") else line
+            end = next((place for place in range(at + 1, len(lines)) if lines[place] == mark), len(lines))
+            written, at = list(self._delimited(line, lines[at + 1 : end], style, said)), end + 1
+        elif (single := self._of_one_line(line)) is not None:
+            written, at = [single], at + 1
+        elif _kind(line):
+            whole, at = self._list(lines, at, ())
+            written = [whole]
+        else:
+            end = at + 1
+            while end < len(lines) and lines[end] and not self._interrupts(lines[end]):
+                end += 1
+            if end == at + 1 and end < len(lines) and _is_underline(line, lines[end]):
+                written, at = [self._heading(_UNDERLINES.index(lines[end][0]) + 1, line)], end + 1
+            else:
+                written, at = self._paragraph(lines[at:end], style, said), end
+        return [*above, *written], at
+
+    def _announced(self, lines: Sequence[str], at: int) -> tuple[str, str, int]:
+        """Return the title and the last attributes above a block, and the line it begins at."""
+        title = said = ""
+        while at < len(lines):
+            line = lines[at]
+            if line.startswith(OFFSET):
+                self._level = int(line[len(OFFSET) :])
+            elif (found := _TITLE.fullmatch(line)) and not _kind(line):
+                title = bold(self._inline(found["words"]))
+            elif found := _ATTRIBUTES.fullmatch(line):
+                said = found["said"] if not found["said"].startswith("[") else said
+            elif line:
+                break
+            at += 1
+        return title, said, at
+
+    def _of_one_line(self, line: str) -> str | None:
+        """Return what a heading, a rule or a macro is in Markdown; None for any other line."""
+        if heading := _HEADING.fullmatch(line):
+            return self._heading(len(heading["mark"]), heading["words"].rstrip("= "))
+        if macro := _MACRO.fullmatch(line):
+            return self._inline(re.split(r",|=", macro["text"])[0].strip('" ')) if macro["name"] == "image" else ""
+        return "" if _RULE.fullmatch(line) else None
+
+    def _heading(self, depth: int, words: str) -> str:
+        return f"{'#' * min(max(depth + self._level, 1), 6)} {self._inline(words)}"
+
+    def _interrupts(self, line: str) -> bool:
+        """Return whether a line ends the paragraph before it, within a list also by its next item."""
+        return bool(
+            _DELIMITER.fullmatch(line)
+            or line == "+"
+            or line.startswith(OFFSET)
+            or _ATTRIBUTES.fullmatch(line)
+            or (self._in_list and _kind(line))
+        )
+
+    def _paragraph(self, lines: Sequence[str], style: str, said: str) -> list[str]:
+        text = "\n".join(lines)
+        if style in _VERBATIM or (text[0] in " \t" and not style):
+            margin = min(len(line) - len(line.lstrip()) for line in lines)
+            return [fenced("\n".join(line[margin:] for line in lines), _language(said))]
+        if style in _FORMULAS:
+            return [f"$$\n{text}\n$$"]
+        label = _ADMONITION.match(style or text)
+        if label and (style or label["rest"]):
+            words = text if style else text[label.start("rest") + 1 :].lstrip()
+            return [quoted([bold(label["kind"].capitalize()), self._inline(words)])]
+        words = self._inline(text)
+        return [quoted([words])] if style in {"quote", "verse"} else [words]
+
+    def _delimited(self, begin: str, lines: Sequence[str], style: str, said: str) -> Iterator[str]:
+        """Yield what a delimited block is in Markdown."""
+        text = "\n".join(lines)
+        if begin[0] in "|,:!":
+            yield self._table(begin[0], lines, said)
+        elif (begin[0] in "-.`" and begin != "--") or (begin == "--" and style in _VERBATIM):
+            if text.strip():
+                yield fenced(_CALLOUT.sub(r" (\1)", text), begin[3:].strip() if begin[0] == "`" else _language(said))
+        elif begin[0] == "+":
+            yield f"$$\n{text}\n$$" if style in _FORMULAS else markdown_of(text)
+        elif _ADMONITION.fullmatch(style):
+            yield quoted([bold(style.capitalize()), *self.blocks(lines)])
+        elif begin[0] == "_":
+            yield quoted(self.blocks(lines))
+        else:
+            yield from self.blocks(lines)
+
+    def _list(self, lines: Sequence[str], at: int, above: tuple[str, ...]) -> tuple[str, int]:
+        """Return a list, with those within its items, and the line after it; `above` are the kinds of lists around."""
+        kind = _kind(lines[at])
+        around, self._in_list = self._in_list, True
+        items: list[tuple[str, list[str]]] = []
+        while at < len(lines) and _kind(lines[at]) == kind:
+            numbered = kind[0] in ".1<"
+            mark = f"{len(items) + 1}. " if numbered else "- "
+            found = _TERM.fullmatch(lines[at]) if kind[0] in ":;" else _ITEM.fullmatch(lines[at])
+            assert found is not None
+            terms, words, at = [found["term"]] if kind[0] in ":;" else [], [found["text"] or ""], at + 1
+            while terms and not words[0] and at < len(lines) and _kind(lines[at]) == kind:  # terms of one meaning
+                found = _TERM.fullmatch(lines[at])
+                assert found is not None
+                terms, words, at = [*terms, found["term"]], [found["text"] or ""], at + 1
+            while at < len(lines) and lines[at] and not self._interrupts(lines[at]):
+                words.append(lines[at].strip())
+                at += 1
+            text = self._inline("\n".join(filter(None, words)))
+            blocks, at = self._attached(lines, at, (*above, kind), wanting=bool(terms) and not text)
+            if terms:
+                term = ", ".join(bold(self._inline(one)) for one in terms)
+                items.append((mark, [f"{term}: {text}" if text else term, *blocks]))
+            else:
+                items.append((mark, [text, *blocks]))
+            following = at
+            while following < len(lines) and not lines[following]:
+                following += 1
+            if following < len(lines) and _kind(lines[following]) == kind:
+                at = following
+        self._in_list = around
+        return "\n\n".join(as_list(items)), at
+
+    def _attached(
+        self, lines: Sequence[str], at: int, kinds: tuple[str, ...], *, wanting: bool
+    ) -> tuple[list[str], int]:
+        """Return the blocks that belong to a list's item after its text, and the line after them.
+
+        `wanting` is a term that lacks its meaning, which may follow after an empty line.
+        """
+        blocks = list[str]()
+        while at < len(lines):
+            following = at
+            while following < len(lines) and not lines[following]:
+                following += 1
+            if following == len(lines):
+                break
+            line = lines[following]
+            if line.strip() == "+":
+                written, at = self._block(lines, following + 1)
+                blocks += written
+            elif kind := _kind(line):
+                if kind in kinds:
+                    break
+                written_list, at = self._list(lines, following, kinds)
+                blocks.append(written_list)
+            elif (following > at and line[:1] in " \t") or (
+                wanting and not blocks and not (_HEADING.fullmatch(line) or self._interrupts(line))
+            ):
+                written, at = self._block(lines, following)
+                blocks += written
+            else:
+                break
+        return [block for block in blocks if block.strip()], at
+
+    def _table(self, mark: str, lines: Sequence[str], said: str) -> str:
+        options = named(said)
+        columns = sum(
+            int(one.partition("*")[0]) if "*" in one else 1 for one in re.split("[,;]", options.get("cols", "")) if one
+        )
+        first = next((n for n, line in enumerate(lines) if line.strip()), 0)
+        short = first + 1 < len(lines) and not lines[first + 1].strip()
+        if mark in ",:" or options.get("format") in {"csv", "dsv", "tsv"}:
+            delimiter = {",": ",", ":": ":"}.get(mark) or {"csv": ",", "dsv": ":"}.get(options["format"], "\t")
+            given = csv.reader(filter(str.strip, lines), delimiter=options.get("separator", delimiter)[:1] or delimiter)
+            rows = [[(self._inline(cell), 1, 1) for cell in row] for row in given]
+        else:
+            cells = list(self._cells("\n".join(lines), mark))
+            of_first = sum(wide for _, wide, _ in self._cells(lines[first], mark)) if lines else 0
+            columns = columns or of_first
+            short = short and of_first == columns
+            rows = _in_rows(cells, columns)
+        has_header = (
+            "header" in f"{options.get('options', '')}{options.get('opts', '')}"
+            or "%header" in said
+            or (short and "noheader" not in said)
+        )
+        return markdown_table(rows, header=has_header)
+
+    def _cells(self, text: str, mark: str) -> Iterator[Cell]:
+        """Yield the cells of a table that is written with a sign before each."""
+        begun = [one for one in _SEPARATOR.finditer(text) if one[0].endswith(mark)]
+        for one, end in zip(begun, [*(one.start() for one in begun), len(text)][1:], strict=True):
+            lines = [line.strip() for line in text[one.end() : end].strip().replace(f"\\{mark}", mark).splitlines()]
+            blocks = (_FENCE.sub(lambda code: f"`{' '.join(code[2].split())}`", block) for block in self.blocks(lines))
+            words = " ".join(re.sub(r"\n\s*(?:[-*]|\d+\.)\s+", BETWEEN_ITEMS, block) for block in blocks)
+            words = re.sub(r"\A(?:[-*]|\d+\.)\s+(?=.* / )", "", words, flags=re.S)
+            for _ in range(min(int(one["times"] or 1), 100)):
+                yield words, int(one["wide"] or 1), int(one["deep"] or 1)
+
+    def _inline(self, text: str) -> str:
+        """Return running text as Markdown has it."""
+        text = _BREAK.sub("", "\n".join(line.strip() for line in text.splitlines()))
+        text = _CODE.sub(lambda code: f"`{code[0].strip('`').strip('+')}`", text)
+        text = _CODE_OR_LINK.sub(lambda one: one[0] if one["code"] else self._linked(one), text)
+        return outside(_CODE, text, self._prose)
+
+    def _prose(self, text: str) -> str:
+        text = _SHOWN.sub(lambda one: one["term"] or one["marked"], _HIDDEN.sub("", text))
+        text = _STRONG.sub(r"**\g<words>**", text)
+        text = _LITERAL.sub(r"\g<words>", _SCRIPT.sub(r"\g<words>", text))
+        return _ESCAPED.sub("", text.replace(" -- ", " — "))
+
+    def _named_heading(self, name: str) -> str:
+        """Return the heading that an id names, here or of another page, else the words of the id."""
+        page, _, part = name.strip().partition("#")
+        if page.endswith(ASCIIDOC):
+            path, root = self._source.path, self._source.root
+            found = resolved(path, root, page) or resolved(path, root, f"page${page}")
+            return (_title_of(found) if found else "") or re.sub(r"[-_]", " ", Path(page).stem)
+        return self._headings.get(part or page) or re.sub(r"[-_]", " ", part or page).strip()
+
+    def _linked(self, found: re.Match[str]) -> str:
+        """Return what is shown for a macro, or a reference to a heading."""
+        if found["id"]:
+            return found["words"] or self._named_heading(found["id"])
+        name, target, text = found["name"], found["target"], found["text"].replace("\\]", "]").strip()
+        if name in _WITH_OPTIONS:
+            text = _OPTION.split(text)[0].strip('"^ ')
+        match name:
+            case "http" | "https" | "ftp":
+                shown = f"[{text}]({name}:{target})" if text else f"{name}:{target}"
+            case "xref":
+                shown = text or self._named_heading(target)
+            case "image" | "indexterm" | "anchor":
+                shown = text if name == "image" else ""
+            case "icon":  # in a table it may be all that a cell says
+                shown = text or target.replace("-", " ")
+            case "footnote" | "footnoteref":
+                shown = f" ({text})" if text else ""
+            case "menu":
+                shown = bold(" > ".join(part.strip() for part in (target, *text.split(">")) if part.strip()))
+            case "kbd" | "btn":
+                shown = bold(text)
+            case _:
+                shown = f"${text}$" if name in _FORMULAS else text or target.partition(",")[0]
+        return shown
+
+
+def _kind(line: str) -> str:
+    """Return the kind of the list of which a line begins an item, empty for none; numbers and letters are each one."""
+    if found := _ITEM.fullmatch(line):
+        mark = found["mark"]
+        return "1" if mark[0].isdigit() else "<" if mark[0] == "<" else "1a" if mark[0].isalpha() else mark
+    term = _TERM.fullmatch(line)
+    return term["mark"] if term and not line.startswith(("//", "[")) else ""
+
+
+def _language(said: str) -> str:
+    """Return the language of code, the second in a list of attributes."""
+    parts = [part.strip() for part in said.split(",")]
+    return parts[1] if len(parts) > 1 and re.fullmatch(r"[\w+#-]+", parts[1]) else ""
+
+
+def _is_underline(line: str, below: str) -> bool:
+    """Return whether a line is that below a heading: of one sign, and about as long."""
+    same = len(below) > 2 and below[0] in _UNDERLINES and not below.strip(below[0])
+    return same and abs(len(below) - len(line)) <= 2
+
+
+def _in_rows(cells: Sequence[Cell], columns: int) -> list[list[Cell]]:
+    """Return cells as rows of so many columns, of which those take places that span several rows."""
+    rows, taken = list[list[Cell]](), list[int]()
+    row, filled = list[Cell](), 0
+    for cell in cells:
+        row.append(cell)
+        filled += cell[1]
+        if filled + sum(left > 0 for left in taken) >= max(columns, 1):
+            rows.append(row)
+            taken = [left - 1 for left in taken if left > 1] + [c[2] - 1 for c in row for _ in range(c[1]) if c[2] > 1]
+            row, filled = [], 0
+    return [*rows, row] if row else rows
