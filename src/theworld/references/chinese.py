@@ -121,13 +121,7 @@ class ChineseFollowUp(FollowUp):
         person, thing = word in {"他", "她"}, word.startswith(("它", "其"))
         other = not re.search("[谁哪叫]", fold_in_place(asked)) if person else thing and "谁" in asked
         if asks_for(asked) and not (word[1:] in _PLACES or other):
-            compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
-            answer, said = last_answer(self.history)
-            chosen = [name for name in compared if name in fold_in_place(answer)]
-            name = chosen[0] if len(chosen) == 1 else "和".join(compared)
-            if not (name or (thing and _BY_WHAT.search(asked))):
-                name = name_given(asked, answer, person=not thing)
-            return Antecedent(name, before.source if compared else said) if name else None
+            return self._name_asked(thing=thing)
         about, context = in_frame(before.text)
         topic, source = topic_of(about), before.source
         goes_on = context and bare(about) == bare(asked)  # 管理员密码是多少, of what stands in its context
@@ -136,11 +130,24 @@ class ChineseFollowUp(FollowUp):
             return None
         things = pattern_of(r"\d|«chinese.things»$")
         if person and things.search(fold_in_place(topic)):  # what 试用期呢 filled is about someone
-            turns = ((i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "user")
-            whole = (turn for turn in turns if not (self._value(turn[1]) or is_small_talk(turn[1])))
-            source, topic = next(((i, topic_of(text)) for i, text in whole), (-1, ""))
-            topic = "" if things.search(fold_in_place(topic)) else topic
-        return Antecedent(topic, source) if topic else None
+            topic, source = self._topic_filled()
+        return Antecedent(topic, source) if topic and not (person and things.search(fold_in_place(topic))) else None
+
+    def _topic_filled(self) -> Antecedent:
+        """Return what the last question is about that is asked in full, not as "X呢？"."""
+        turns = ((i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "user")
+        whole = (turn for turn in turns if not (self._value(turn[1]) or is_small_talk(turn[1])))
+        return next((Antecedent(topic_of(text), i) for i, text in whole), Antecedent("", -1))
+
+    def _name_asked(self, *, thing: bool) -> Antecedent | None:
+        """Return the name that the last answer gives, of names compared the one it holds."""
+        compared = joined_names(bare(re.split("[谁哪]", fold_in_place(self.asked))[0]))
+        answer, said = last_answer(self.history)
+        chosen = [name for name in compared if name in fold_in_place(answer)]
+        name = chosen[0] if len(chosen) == 1 else "和".join(compared)
+        if not (name or (thing and _BY_WHAT.search(self.asked))):
+            name = name_given(self.asked, answer, person=not thing)
+        return Antecedent(name, self.before.source if compared else said) if name else None
 
     def _dependent(self) -> Standalone:
         """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
@@ -161,12 +168,8 @@ def _filled(value: str, question: str, last: str, *, owner: bool) -> str | None:
     topic = topic_of(question)
     if not owner and any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
         return f"{topic or question}的{value}"
-    amount = _AMOUNT.search(fold_in_place(question))
-    like = last and last in question and has_ideographs(last) == has_ideographs(value)
-    if not like or TIME.search(last) or ASKING.search(last) or last.isdecimal():
-        last = question[slice(*amount.span("noun"))] if amount and value[-1] not in topic else ""
-    if last:  # of another kind than the topic
-        before, _, after = question.rpartition(last)
+    if place := _place(value, question, last, topic):
+        before, _, after = question.rpartition(place)
         return joined(before, value, after)
     latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
     if len(latin) == 1 or (latin and question.startswith(latin[0])):  # a sentence begins with its topic
@@ -177,6 +180,15 @@ def _filled(value: str, question: str, last: str, *, owner: bool) -> str | None:
     if topic and alike and not whole and not asks_for(question):
         return joined(before, value, after)
     return None
+
+
+def _place(value: str, question: str, last: str, topic: str) -> str:
+    """Return what a value takes the place of where that is no topic: the `last` value, or what is measured out."""
+    like = last in question and has_ideographs(last) == has_ideographs(value) and not last.isdecimal()
+    if last and like and not (TIME.search(last) or ASKING.search(last)):
+        return last
+    amount = _AMOUNT.search(fold_in_place(question)) if value[-1] not in topic else None
+    return question[slice(*amount.span("noun"))] if amount else ""
 
 
 def _bound(before: str, least: int = 2) -> bool:

@@ -335,22 +335,22 @@ def beginning(answer: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
-    """Return the lists of a text, one within an item after its own; prose ends one whose numbers do not go on.
+def _lists(text: str) -> tuple[tuple[str, list[str]], ...]:
+    """Return the kinds of the lists of a text (`row`, `bullet`, `number`) and their items, one within an item after its
+    own; prose ends one whose numbers do not go on.
 
-    The rows of a table are one by what their first cells say. Of `steps`: those with numbers, others where none has.
+    The rows of a table are a list by what their first cells say.
     """
-    lists: list[list[str]] = []
-    ordered: list[list[str]] = []
+    lists: list[tuple[str, list[str]]] = []
     within: list[tuple[tuple[int, bool], list[str]]] = []  # depths and lists round an item, the outermost first
     goes_on, apart, fenced, in_table = False, True, False, False
     for line in text.splitlines():
         if row := None if fenced else _ROW.match(line):
-            cell = "" if steps else row["cell"].strip()
+            cell = row["cell"].strip()
             if in_table:
-                lists[-1] += [cell] * bool(cell)
+                lists[-1][1].extend([cell] * bool(cell))
             elif cell and not cell.strip(":-"):  # the rule below a table's header
-                lists.append([])
+                lists.append(("row", []))
                 in_table = True
             within, goes_on = [], False
             continue
@@ -364,11 +364,17 @@ def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
                 within.pop()
             if not within or depth > within[-1][0]:
                 within.append((depth, []))
-                (ordered if steps and not depth[1] else lists).append(within[-1][1])
+                lists.append(("bullet" if depth[1] else "number", within[-1][1]))
             within[-1][1].append(match["text"])
         goes_on = match is not None or (goes_on and not (line[:1].strip() and (apart or line[0] == "#")))
         apart = not line.strip()
-    return tuple(map(tuple, ordered or lists))
+    return tuple(lists)
+
+
+def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of a text, of `steps` those with numbers, or others where none has; never a table's rows."""
+    numbered = [tuple(items) for kind, items in _lists(text) if kind == "number" and steps]
+    return tuple(numbered or (tuple(items) for kind, items in _lists(text) if not (steps and kind == "row")))
 
 
 @lru_cache(maxsize=1024)

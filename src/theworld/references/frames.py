@@ -83,16 +83,12 @@ def places_of(phrase: str, text: str) -> list[tuple[int, int]]:
 def refilled(value: str, frame: str, *, named: bool) -> str | None:
     """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
     [(preposition, article, filler)] = LEADING.findall(value)
-    folded = fold_in_place(filler)
-    kind = next((pattern for pattern in _LIKES if pattern.fullmatch(folded)), None)
-    if kind is None and (numbered := _NUMBERED.fullmatch(folded)):
-        kind = re.compile(rf"(?<![A-Za-z\d]){re.escape(numbered['what'])}\s*{_NUMBER}", re.IGNORECASE)
+    kind = _kind_of(fold_in_place(filler))
     places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
     if named and not places and names_in(filler):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
-    if " " in filler and not (places or kind or preposition):  # for "parental leave" a thing of the same last word
-        noun = rf"(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{re.escape(filler.split()[-1])}"
-        places = [match.span(1) for match in re.finditer(rf"(?i){_BEFORE_NOUN}({noun})\b", frame)]
+    if not (places or kind or preposition):
+        places = _of_a_kind(filler, frame)
     if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
         phrases = {match.span(2): match[1].lower() for match in _PHRASE.finditer(frame)}
         same = [place for place in phrases if phrases[place] == preposition.lower()]
@@ -102,6 +98,22 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
         return None
     parts = frame[: places[-1][0]], filler, frame[places[-1][1] :]
     return "".join(parts) if kind else joined(*parts)
+
+
+def _kind_of(filler: str) -> re.Pattern[str] | None:
+    """Return what finds the likes of a year, a month, a number or a numbered thing; None for other fillers."""
+    if found := next((pattern for pattern in _LIKES if pattern.fullmatch(filler)), None):
+        return found
+    numbered = _NUMBERED.fullmatch(filler)
+    what = re.escape(numbered["what"]) if numbered else ""
+    return re.compile(rf"(?<![A-Za-z\d]){what}\s*{_NUMBER}", re.IGNORECASE) if numbered else None
+
+
+def _of_a_kind(filler: str, frame: str) -> list[tuple[int, int]]:
+    """Return where a question has a thing of the same last word: "parental leave" for "sick leave"."""
+    last = re.escape(filler.rsplit(" ", maxsplit=1)[-1])
+    alike = rf"(?i){_BEFORE_NOUN}(?P<noun>(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{last})\b"
+    return [match.span("noun") for match in re.finditer(alike, frame)] if " " in filler else []
 
 
 def joined(before: str, value: str, after: str) -> str:

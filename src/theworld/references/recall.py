@@ -222,15 +222,12 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     Where the reference came from a kept stance alone, that stance is the quote.
     """
     folded, wanted = fold_in_place(question), topic_tokens(question)
-    said_by = [message.role if text_of(message).strip() else "" for message in history]
-    asked, answers = ([i for i, role in enumerate(said_by) if role == one] for one in ("user", "assistant"))
+    asked, answers = _messages_of("user", history), _messages_of("assistant", history)
     ordinal = _ORDINAL.search(folded)
     word = ordinal.group() if ordinal else ""
     counted = next(iter(asked[RANKS.get(word, 0) :]), None) if word else None
     if asks("asked").search(folded):
-        about = topic_tokens(asks("asked").sub(" ", folded))  # of several that share most of it the last one
-        share, last = max(((overlap(about, text_of(history[i])), i) for i in asked), default=(0.0, None))
-        turn = counted if word else last if share or not about else None
+        turn = counted if word else _asked_last(topic_tokens(asks("asked").sub(" ", folded)), history, asked)
         return None if turn is None else _quoted(history, turn)
     shared = [overlap(wanted, text_of(message)) for message in history]
     # The question before an answer counts half.
@@ -248,6 +245,16 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     if wanted and not said[turn] and not stance:
         return None
     return _quoted(history, turn, wanted)._replace(clear=not wanted or said[turn] >= CLEAR_OVERLAP)
+
+
+def _messages_of(role: str, history: Sequence[Message]) -> list[int]:
+    return [i for i, message in enumerate(history) if message.role == role and text_of(message).strip()]
+
+
+def _asked_last(wanted: frozenset[str], history: Sequence[Message], asked: Sequence[int]) -> int | None:
+    """Return the user's message that shares most with what is wanted, of several the last one; None without any."""
+    share, turn = max(((overlap(wanted, text_of(history[i])), i) for i in asked), default=(0.0, None))
+    return turn if share or not wanted else None
 
 
 def _quoted(history: Sequence[Message], turn: int, wanted: frozenset[str] = frozenset()) -> Quote:

@@ -233,25 +233,10 @@ class _Writer:
         around, self._in_list = self._in_list, True
         items: list[tuple[str, list[str]]] = []
         while at < len(lines) and _kind(lines[at]) == kind:
-            numbered = kind[0] in ".1<"
-            mark = f"{len(items) + 1}. " if numbered else "- "
-            found = _TERM.fullmatch(lines[at]) if kind[0] in ":;" else _ITEM.fullmatch(lines[at])
-            assert found is not None
-            terms, words, at = [found["term"]] if kind[0] in ":;" else [], [found["text"] or ""], at + 1
-            while terms and not words[0] and at < len(lines) and _kind(lines[at]) == kind:  # terms of one meaning
-                found = _TERM.fullmatch(lines[at])
-                assert found is not None
-                terms, words, at = [*terms, found["term"]], [found["text"] or ""], at + 1
-            while at < len(lines) and lines[at] and not self._interrupts(lines[at]):
-                words.append(lines[at].strip())
-                at += 1
-            text = self._inline("\n".join(filter(None, words)))
-            blocks, at = self._attached(lines, at, (*above, kind), wanting=bool(terms) and not text)
-            if terms:
-                term = ", ".join(bold(self._inline(one)) for one in terms)
-                items.append((mark, [f"{term}: {text}" if text else term, *blocks]))
-            else:
-                items.append((mark, [text, *blocks]))
+            mark = f"{len(items) + 1}. " if kind[0] in ".1<" else "- "
+            term, text, at = self._item(lines, at)
+            blocks, at = self._attached(lines, at, (*above, kind), wanting=bool(term) and not text)
+            items.append((mark, [": ".join(filter(None, (term, text))), *blocks]))
             following = at
             while following < len(lines) and not lines[following]:
                 following += 1
@@ -259,6 +244,19 @@ class _Writer:
                 at = following
         self._in_list = around
         return "\n\n".join(as_list(items)), at
+
+    def _item(self, lines: Sequence[str], at: int) -> tuple[str, str, int]:
+        """Return the terms of an item, where it has any, its text, and the line after that."""
+        kind, terms, words = _kind(lines[at]), list[str](), list[str]()
+        while not any(words) and (terms or not words) and at < len(lines) and _kind(lines[at]) == kind:
+            found = _TERM.fullmatch(lines[at]) if kind[0] in ":;" else _ITEM.fullmatch(lines[at])
+            assert found is not None
+            terms += [bold(self._inline(found["term"]))] if kind[0] in ":;" else []
+            words, at = [found["text"] or ""], at + 1
+        while at < len(lines) and lines[at] and not self._interrupts(lines[at]):
+            words.append(lines[at].strip())
+            at += 1
+        return ", ".join(terms), self._inline("\n".join(filter(None, words))), at
 
     def _attached(
         self, lines: Sequence[str], at: int, kinds: tuple[str, ...], *, wanting: bool

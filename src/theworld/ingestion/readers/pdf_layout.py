@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise, product
 from math import inf
@@ -82,27 +82,29 @@ def _parts(lines: Sequence[Any]) -> Iterator[list[Any]]:
 
     Where some lines of a column begin and no line crosses their edge, a gutter is between them.
     """
-    from pdfminer.layout import LAParams
-
     begun: dict[int, list[Any]] = defaultdict(list)
     for line in lines:
         begun[round(line.x0)].append(line)
     edges = {edge: there for edge, there in begun.items() if len(there) >= FEWEST_ROWS}
 
-    def has_gutter(left: Any, right: Any) -> bool:
-        for edge in (edge for edge in edges if left.x1 < edge <= round(right.x0)):
-            across = [line for line in lines if line.x0 + TOUCHING < edge < line.x1 - TOUCHING]
-            upper = min((line.y0 for line in across if line.y0 >= right.y0), default=inf)
-            lower = max((line.y0 for line in across if line.y0 < right.y0), default=-inf)
-            if sum(lower < line.y0 < upper for line in edges[edge]) >= FEWEST_ROWS:
-                return True
-        last, first = (next(item for item in items if hasattr(item, "x0")) for items in (reversed(list(left)), right))
-        return bool(first.x0 - last.x1 < LAParams().char_margin * max(last.width, first.width))
-
     for row in _rows(line for line in lines if is_upright(line)):
         row.sort(key=lambda line: line.x0)
-        starts = [at for at in range(1, len(row)) if has_gutter(row[at - 1], row[at])]
+        starts = [at for at in range(1, len(row)) if _is_apart(row[at - 1], row[at], lines, edges)]
         yield from (row[first:last] for first, last in pairwise([0, *starts, len(row)]))
+
+
+def _is_apart(left: Any, right: Any, lines: Sequence[Any], edges: Mapping[int, Sequence[Any]]) -> bool:
+    """Return whether a gutter is between two lines at one height, or a blank that tears no line."""
+    from pdfminer.layout import LAParams
+
+    for edge in (edge for edge in edges if left.x1 < edge <= round(right.x0)):
+        across = [line for line in lines if line.x0 + TOUCHING < edge < line.x1 - TOUCHING]
+        upper = min((line.y0 for line in across if line.y0 >= right.y0), default=inf)
+        lower = max((line.y0 for line in across if line.y0 < right.y0), default=-inf)
+        if sum(lower < line.y0 < upper for line in edges[edge]) >= FEWEST_ROWS:
+            return True
+    last, first = (next(item for item in items if hasattr(item, "x0")) for items in (reversed(list(left)), right))
+    return bool(first.x0 - last.x1 < LAParams().char_margin * max(last.width, first.width))
 
 
 def _rows(items: Iterable[Any]) -> list[list[Any]]:
