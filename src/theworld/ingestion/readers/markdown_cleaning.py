@@ -29,7 +29,7 @@ _FENCE = re.compile(
 )
 _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P=mark)(?!`)")
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
-_PRE = re.compile(r"[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
+_PRE = re.compile(r"(?<![ \t])[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
 _SCRIPT = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.I | re.S)
 _COMMENT = re.compile(
     r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}|^%%(?:[^%]|%(?!%))*%%[ \t]*$"
@@ -62,14 +62,17 @@ _TOKEN = re.compile(
 )
 """What tells where something computed begins and ends in MDX."""
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
-_LITERAL = re.compile(r"(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\$])*)(?P=quote)|-?\d+(?:\.\d+)?|true|false")
+_LITERAL = re.compile(
+    r"(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\$]|\\.)*)(?P=quote)|-?\d+(?:\.\d+)?|true|false", re.S
+)
 _EXPORTED = re.compile(r"export\s+(?:default|(?:const|let|var)\s+\w+[^=\n]*=)\s*[\[{]")
 _DATA = re.compile(
     r"(?:\b(?P<key>\w+)[\"']?\s*:|[\[,(])\s*(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)", re.S
 )
 """A text in the objects and lists of a script; those of attributes stand behind other marks."""
 _PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
-_NAMING = frozenset("title question heading label name summary".split())
+_NAMING = "label title question heading summary caption name".split()
+"""Keys of data and attributes of components whose text names what they hold, the most telling first."""
 FEWEST_WORDS = 3
 """Of a text in a script that is something said, not a name or a style."""
 _GONE = "\0"
@@ -106,16 +109,27 @@ _INLINE = frozenset(
 )
 _ELEMENTS = _INLINE | frozenset(block_names)
 _TAG = re.compile(
-    r"(?P<after>(?<=\w))?<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9.-]*)(?P<rest>(?:\s+(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?)/?>"
+    r"(?P<after>(?<=\w))?<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9.-]*)"
+    r"(?P<rest>(?:\s(?:[^<>\"'{]+|\{(?:\s*(?P<quote>[\"'`])(?:(?!(?P=quote))[^\\]|\\.)*+(?P=quote)\s*\})?|"
+    r"\"[^\"]*\"|'[^']*'){0,1000}+)?)/?>",
+    re.S,
 )
-_CLOSED = re.compile(r"</(?P<closed>[A-Za-z][A-Za-z0-9.-]*)\s*>|<(?P<single>[A-Z][A-Za-z0-9.]*)(?:\s[^<>]*)?/>")
 _VALUED = re.compile(r"[\w-]=[\"'{]")
-_SPOKEN = re.compile(r"\b(?:label|title|summary|caption|description)=(?:\"([^\"]*)\"|'([^']*)')")
-_STYLING = frozenset(
-    "class className style id type icon color size width height align valign vertical variant key".split()
+_ATTRIBUTE = re.compile(
+    r"(?:(?<![\w-])(?P<key>[\w-]++)=)?(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|"
+    r"\{\s*(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*+)(?P=quote)\s*\})",
+    re.S,
 )
-"""Attributes of components that say nothing."""
-_ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"/]*)\"|'([^'/]*)')")
+"""An attribute that is a text, or a text alone."""
+_STYLING = frozenset(
+    "class classes style id type icon color size width height align valign vertical float variant key".split()
+)
+"""Attributes that say nothing, by a word of their name (`groupId`)."""
+_PLACE = re.compile(r"(?:[\w+-]+:|\.*)/.*|#\S*|\S*/\S*|\S+\.[a-z]\w{1,3}", re.S)
+"""A path, an address, a file."""
+_CHOICE = re.compile(r"\{\s*label:\s*([\"'])(?P<label>[^\"'\n]+)\1,\s*value:\s*([\"'])(?P<value>[^\"'\n]+)\3")
+_TAB_VALUE = re.compile(r"(?<=<TabItem value=\")[^\"\n]+(?=\">)")
+"""How Docusaurus calls a tab, where not the tab itself says it."""
 _KIND = re.compile(
     r"<(?:(?:admonition|alert|aside|callout)\s[^<>]*?\b(?:kind|severity|type|variant)=[\"'])?"
     r"(attention|caution|check|danger|error|hint|important|info|note|success|tip|warning)\b",
@@ -131,7 +145,7 @@ _SETTINGS_BEHIND = re.compile(rf"(?:(?<=[])*_:])|\A){_SETTINGS}")
 """Such a list right behind a link, emphasis, code or an icon."""
 _SETTINGS_AT_END = re.compile(
     rf"^(?P<heading>#{{1,6}}[ \t].*?)(?:[ \t]*(?:{_SETTINGS}|\{{#[^\s{{}}]+\}}))+[ \t]*$|"
-    rf"[ \t]*(?=\{{:){_SETTINGS}[ \t]*$",
+    rf"(?<![ \t])[ \t]*(?=\{{:){_SETTINGS}[ \t]*$",
     re.M,
 )
 _ICON = re.compile(
@@ -174,13 +188,14 @@ def cleaned(text: str, *, mdx: bool = False) -> str:
     Of MDX expressions go, too, with the elements that hold nothing else.
     """
     # Preformatted text becomes fences before anything else, so that it is code from then on.
-    given = outside(_FENCE, _put_out(text), lambda piece: _PRE.sub(_as_fence, piece))
+    labels = {one["value"]: one["label"] for one in _CHOICE.finditer(text)}
+    given = outside(_FENCE, text, lambda piece: _TAB_VALUE.sub(lambda tab: labels.get(tab[0], tab[0]), piece))
+    given = outside(_FENCE, _put_out(given), lambda piece: _PRE.sub(_as_fence, piece))
     if mdx:
         given = outside(_FENCE, given, without_expressions)
     prose = _FENCE.sub("\n", given)
-    closed = {
-        one["closed"] or one["single"] for one in _CLOSED.finditer(_SPAN.sub("", prose) if "</" in prose else prose)
-    }
+    tags = _TAG.finditer(_SPAN.sub("", prose))
+    closed = {tag["name"] for tag in tags if tag["close"] or (tag["name"][0].isupper() and tag[0].endswith("/>"))}
     targets = {_label(one["name"]): one["target"] for one in _DEFINITION.finditer(prose)}
     done = outside(_FENCE, given, lambda piece: _prose(piece, closed, targets))
     return text if done == text else outside(_FENCE, done, lambda piece: _EMPTY_LINES.sub("\n\n", piece))
@@ -210,7 +225,7 @@ def without_expressions(text: str) -> str:
         if text[start] != "{":
             instead = _said_by_export(text[start:end])
         elif literal := _LITERAL.fullmatch(text[start + 1 : end - 1].strip()):
-            instead = text[start:end] if attribute else literal["text"] or ""
+            instead = text[start:end] if attribute else _unquoted(literal["text"] or "")
         else:
             instead = '""' if attribute else _GONE
         pieces += [text[place:start], instead]
@@ -225,10 +240,14 @@ def _said_by_export(code: str) -> str:
     """Return the texts of several words that a page's data holds, those that name others in bold; of code nothing."""
     said = []
     for one in _DATA.finditer(code) if _EXPORTED.match(code) else ():
-        words = _PLACEHOLDER.sub("", re.sub(r"\\(.)", lambda mark: "\n" if mark[1] == "n" else mark[1], one["text"]))
+        words = _PLACEHOLDER.sub("", _unquoted(one["text"]))
         if has_ideographs(words) or len(words.split()) >= FEWEST_WORDS:
             said.append(bold(" ".join(words.split())) if one["key"] in _NAMING else words.strip())
     return "".join(f"\n{words}\n" for words in said)
+
+
+def _unquoted(literal: str) -> str:
+    return re.sub(r"\\(.)", lambda mark: "\n" if mark[1] == "n" else mark[1], literal, flags=re.S)
 
 
 def _computed(text: str) -> Iterator[tuple[int, int]]:
@@ -341,9 +360,23 @@ def _shown(tag: re.Match[str]) -> str:
     line = before + tag.string[tag.end() : tag.end() + _NEARBY].partition("\n")[0]
     if re.fullmatch(r"[a-z]+", code) and code not in _ELEMENTS and re.search(r"\w", _TEMPLATE.sub("", line)):
         return "" if re.search(rf"\{{\{{[<%]\s*/\s*{code}\b", line) else f"({code})"
-    spoken = {one or other for one, other in _SPOKEN.findall(code)}
-    words = (v for v in code.split('"')[1::2] if v in spoken or "/" not in v)
-    return " ".join(v for v in words if v in spoken or _VERSION.fullmatch(v) or " " in v or has_ideographs(v))
+    said = _said_by_attributes(code)
+    return " ".join(text for key, text in said if key in _NAMING or _VERSION.fullmatch(text) or _is_words(text))
+
+
+def _said_by_attributes(code: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a tag with the names of their attributes, if any, but for styles, paths and addresses."""
+    for one in _ATTRIBUTE.finditer(code):
+        text = (one["double"] or one["single"] or _unquoted(one["text"] or "")).strip()
+        names = {name.lower() for name in re.split(r"[_-]|(?=[A-Z])", one["key"] or "")}
+        if text and (one["key"] in _NAMING or (names.isdisjoint(_STYLING) and not _PLACE.fullmatch(text))):
+            yield one["key"] or "", text
+
+
+def _is_words(text: str, *, capital: bool = False) -> bool:
+    """Return whether a text reads as words: Chinese, several of letters, or one where a `capital` is enough."""
+    several = re.search(r"\s\W{0,9}[^\W\d_]{2}|(?<!\w)[^\W\d_]{2,}\W{0,9}\s", text) is not None
+    return several or has_ideographs(text) or (capital and text[0].isupper())
 
 
 def _instead_of(tag: re.Match[str], closed: Collection[str]) -> str:
@@ -369,15 +402,33 @@ def _instead_of(tag: re.Match[str], closed: Collection[str]) -> str:
 
 
 def _said_by_component(tag: re.Match[str]) -> str:
-    """Return a component's label or title in bold, else its kind; of one without content what its attributes say."""
+    """Return a component's label in bold and the words of its attributes, as paragraphs where it begins a line."""
+    label, words = _label_and_words(tag)
+    before = tag.string[max(tag.start() - _NEARBY, 0) : tag.start()].rpartition("\n")[2].rstrip()
+    if label and (not before or (before.endswith(">") and "|" not in before)):
+        return f"\n\n{bold(label)}\n\n" + f"{words}\n\n" * bool(words)
+    said = " ".join(filter(None, (label and bold(label), words)))
+    return f" {said} " if said and not tag[0].endswith("/>") else said
+
+
+def _label_and_words(tag: re.Match[str]) -> tuple[str, str]:
+    """Return a component's label, else its kind, and what else of its attributes reads as words.
+
+    Of one without content names count as words, too, and where it says nothing else, whatever it sets.
+    """
     if tag["close"]:
-        return ""
-    if (spoken := _SPOKEN.search(tag["rest"])) and (title := spoken[1] or spoken[2]):
-        return f"\n\n{bold(title)}\n\n"
-    if not tag.group().endswith("/>"):
-        return f" {bold(kind[1].capitalize())} " if (kind := _KIND.match(tag.group())) else ""
-    said = (one[2] or one[3] for one in _ATTRIBUTE.finditer(tag["rest"]) if one[1] not in _STYLING)
-    return " ".join(filter(None, said))
+        return "", ""
+    said = {key: text for key, text in _said_by_attributes(tag["rest"]) if key}
+    alone = tag[0].endswith("/>")
+    naming = next((key for key in _NAMING if key in said), "" if alone else "value")
+    kind = _KIND.match(tag[0]) if not (alone or naming in _NAMING) else None
+    label = kind[1].capitalize() if kind else said.get(naming, "")
+    if "default" in said:
+        said["default"] = f"default: {said['default']}"  # of a parameter
+    others = [text for key, text in said.items() if key != naming and (alone or not key.lower().endswith("value"))]
+    words = [text for text in others if _is_words(text, capital=alone)]
+    words = others if alone and not (words or label) else words
+    return re.sub(r"\A\d+\Z", "", label), " ".join(words)
 
 
 def _put_out(text: str) -> str:
@@ -423,7 +474,8 @@ def _containers(text: str) -> Iterator[tuple[int, int, str, str]]:
             opened[tag["name"]].append(tag)
         elif opened[tag["name"]]:
             first = opened[tag["name"]].pop()
-            title, inside = _said_by_component(first).strip()[2:-2], text[first.end() : tag.start()]
+            title, words = _label_and_words(first)
+            inside = f"\n{words}\n" * bool(words) + text[first.end() : tag.start()]
             before = plain[plain.rfind("\n", 0, first.start()) + 1 : first.start()]
             after = plain[tag.end() : plain.index("\n", tag.end())]
             if not (before + after).strip() and (title or "\n" in inside):
