@@ -14,10 +14,9 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
-from theworld.ingestion.readers.asciidoc_lines import OFFSET, Source, named
+from theworld.ingestion.readers.asciidoc_lines import OFFSET, UNDERLINES, Source, is_underline, named
 from theworld.ingestion.readers.document import (
     SourceDocument,
     as_list,
@@ -29,7 +28,7 @@ from theworld.ingestion.readers.document import (
     read_text,
     require_text,
 )
-from theworld.ingestion.readers.folder import ASCIIDOC, resolved
+from theworld.ingestion.readers.folder import ASCIIDOC, resolved, text_of
 from theworld.ingestion.readers.html import markdown_of
 from theworld.ingestion.readers.markdown import described, front_matter
 from theworld.ingestion.readers.markdown_cleaning import outside
@@ -40,8 +39,6 @@ EXTENSIONS = ASCIIDOC
 _ATTRIBUTES = re.compile(r"\[(?P<said>|[\w.#%{,\"'].*|\[[^\[\]]*\])\]\s*")
 _TITLE = re.compile(r"\.(?P<words>[^\s.].*)")
 _HEADING = re.compile(r"(?P<mark>={1,6}|#{1,6})[ \t]+(?P<words>\S.*)")
-_UNDERLINES = "=-~^+"
-"""Of headings on two lines, by level."""
 _DELIMITER = re.compile(r"(?:-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|--|`{3}.*|[|,:!]={3,})\s*")
 _ITEM = re.compile(r"\s*(?P<mark>\*{1,6}|-|\.{1,6}|(?:\d{1,4}|[A-Za-z])\.|<(?:\d+|\.)>)\s+(?P<text>\S.*)")
 _TERM = re.compile(r"\s*(?P<term>\S.*?)(?P<mark>:{2,4}|;;)(?:\s+(?P<text>\S.*)|\s*)")
@@ -96,13 +93,6 @@ def as_markdown(text: str, path: Path, root: Path) -> tuple[str, dict[str, str]]
     return "\n\n".join(_Writer(source, lines).blocks(lines)) + "\n", source.described
 
 
-@lru_cache(1024)
-def _title_of(path: Path) -> str:
-    """Return the title of another page, empty without one."""
-    found = _TITLE_LINE.search(path.read_bytes()[:4096].decode("utf-8", "replace"))
-    return found[1].strip() if found else ""
-
-
 class _Writer:
     """Writes the blocks of one document."""
 
@@ -153,8 +143,8 @@ class _Writer:
             end = at + 1
             while end < len(lines) and lines[end] and not self._interrupts(lines[end]):
                 end += 1
-            if end == at + 1 and end < len(lines) and _is_underline(line, lines[end]):
-                written, at = [self._heading(_UNDERLINES.index(lines[end][0]) + 1, line)], end + 1
+            if end == at + 1 and end < len(lines) and is_underline(line, lines[end]):
+                written, at = [self._heading(UNDERLINES.index(lines[end][0]) + 1, line)], end + 1
             else:
                 written, at = self._paragraph(lines[at:end], style, said), end
         return [*above, *written], at
@@ -344,7 +334,8 @@ class _Writer:
         if page.endswith(ASCIIDOC):
             path, root = self._source.path, self._source.root
             found = resolved(path, root, page) or resolved(path, root, f"page${page}")
-            return (_title_of(found) if found else "") or re.sub(r"[-_]", " ", Path(page).stem)
+            title = _TITLE_LINE.search(text_of(found)) if found else None
+            return self._source.valued(title[1]) if title else re.sub(r"[-_]", " ", Path(page).stem)
         return self._headings.get(part or page) or re.sub(r"[-_]", " ", part or page).strip()
 
     def _linked(self, found: re.Match[str]) -> str:
@@ -387,12 +378,6 @@ def _language(said: str) -> str:
     """Return the language of code, the second in a list of attributes."""
     parts = [part.strip() for part in said.split(",")]
     return parts[1] if len(parts) > 1 and re.fullmatch(r"[\w+#-]+", parts[1]) else ""
-
-
-def _is_underline(line: str, below: str) -> bool:
-    """Return whether a line is that below a heading: of one sign, and about as long."""
-    same = len(below) > 2 and below[0] in _UNDERLINES and not below.strip(below[0])
-    return same and abs(len(below) - len(line)) <= 2
 
 
 def _in_rows(cells: Sequence[Cell], columns: int) -> list[list[Cell]]:

@@ -27,9 +27,14 @@ _CHARACTERS = {
 _SET = re.compile(r":(?P<off>!?)(?P<name>\w[\w-]*)(?P<unset>!?):(?:[ \t]+(?P<value>.*))?")
 _USED = re.compile(r"(?<!\\)(?<!\$)\{(?:counter2?:)?(?P<name>\w[\w-]*)\}")
 _DIRECTIVE = re.compile(r"(?P<kind>include|ifn?def|ifeval|endif)::(?P<target>[^\[]*)\[(?P<text>.*)\]\s*")
+_CODE = re.compile(r"-{4,}|\.{4,}|\+{4,}|`{3}.*")
+"""Begins a block in which only directives count."""
+_CODE_MARK = re.compile(r"(?<=```).*")
 _COMMENT = re.compile(r"//(?!/)|////+\Z")
 _IF_NOT = re.compile(r"^ifndef::([^\[\n]+)\[", re.M)
 _TAG_LINE = re.compile(r"\b(?P<kind>tag|end)::(?P<name>[^\[\]\s]+)\[\]")
+UNDERLINES = "=-~^+"
+"""Of headings on two lines, by level."""
 OFFSET = ":leveloffset: "
 """Begins a line that says by how much the headings below are lower, counted from the document's own."""
 _PASSED = re.compile(r"\Apass:\w*(?:,\w+)*\[(.*)\]\Z")
@@ -54,10 +59,11 @@ class Source:
         """Yield the lines of a file that count; `level` is by how much its headings are lower, where it is included."""
         conditions, either = list[bool](), set(_IF_NOT.findall(text))
         given = iter(map(str.rstrip, text.splitlines()))
+        code = before = ""  # what ends the block of code, and the line before
         for line in given:
             if found := _DIRECTIVE.fullmatch(line):
                 kind, said = found["kind"], found["text"]
-                holds = kind not in {"ifdef", "ifndef"} or self._holds(kind, found["target"], either)
+                holds = self._holds(kind, found["target"], either)
                 if kind == "endif":
                     del conditions[-1:]
                 elif kind != "include" and (kind == "ifeval" or not said):
@@ -65,15 +71,19 @@ class Source:
                 elif holds and all(conditions):
                     name = self.valued(found["target"])
                     yield from [said] if kind != "include" else self._included(path, name, said, level, within)
+            elif not all(conditions) or _TAG_LINE.search(line):
+                continue
+            elif code or (_CODE.fullmatch(line) and not is_underline(before, line)):
+                code = "" if line == code else code or _CODE_MARK.sub("", line)
+                yield self.valued(line)
             elif _COMMENT.match(line):
                 while line.startswith("////") and next(given, line) != line:  # of several lines
                     pass
-            elif not all(conditions) or _TAG_LINE.search(line):
-                continue
             elif found := _SET.fullmatch(line):
                 yield from self._set(found, given, level, own=not within)
             else:
                 yield self.valued(line)
+            before = line
 
     def valued(self, text: str) -> str:
         """Return a text with the values of the attributes it names; unknown ones keep their names in braces."""
@@ -97,10 +107,10 @@ class Source:
     def _holds(self, kind: str, names: str, either: Collection[str]) -> bool:
         """Return whether a condition may hold: of a text for `either` case, that of an attribute that is not set.
 
-        Without such a text an attribute may be set elsewhere.
+        Without such a text an attribute may be set elsewhere. Other directives hold.
         """
         given = any(name.strip() in self.attributes for name in re.split("[,+]", names))
-        return not given if kind == "ifndef" else given or names not in either
+        return {"ifdef": given or names not in either, "ifndef": not given}.get(kind, True)
 
     def _included(self, path: Path, name: str, said: str, level: int, within: Sequence[Path]) -> Iterator[str]:
         """Yield the lines of a file that another includes, as a whole or by tags or numbers; none where it is not."""
@@ -123,6 +133,12 @@ class Source:
             yield f"{OFFSET}{level}"
         else:
             yield from (line for line in lines if not _TAG_LINE.search(line))
+
+
+def is_underline(line: str, below: str) -> bool:
+    """Return whether a line is that below a heading: of one sign, and about as long."""
+    same = len(below) > 2 and below[0] in UNDERLINES and not below.strip(below[0])
+    return same and abs(len(below) - len(line)) <= 2
 
 
 def named(said: str) -> dict[str, str]:

@@ -46,7 +46,7 @@ def labels_below(root: Path, _walked: int) -> Mapping[str, str]:
     """Return the heading that each label below a folder, or page (`page_names`), names; read once for all its files."""
     found: dict[str, str] = {}
     for path in (path for ending in RST for path in sorted(root.rglob(f"*{ending}"))):
-        text = _text_of(path)
+        text = text_of(path)
         headings = {f"/{path.relative_to(root).with_suffix('').as_posix()}": _HEADING.search(text)}
         for label in _LABEL.finditer(text):
             headings[" ".join(label["name"].lower().split())] = _LABELLED.match(text, label.end())
@@ -74,7 +74,7 @@ def sphinx_definitions(folder: Path, root: Path, _walked: int) -> str:
     """
     above = [one for one in (folder, *folder.parents) if one.is_relative_to(root)]
     try:
-        tree = ast.parse(next(filter(None, (_text_of(one / "conf.py") for one in above)), ""))
+        tree = ast.parse(next(filter(None, (text_of(one / "conf.py") for one in above)), ""))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     said: dict[str, str] = {}
@@ -112,7 +112,7 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
         if place not in below:
             kind = place.suffix.lower()
             pattern = INCLUDE_MARKDOWN if kind in MARKDOWN else _INCLUDE_ASCIIDOC if kind in ASCIIDOC else _INCLUDE
-            text = _text_of(place, _MARKS)
+            text = text_of(place, _MARKS)
             found = (resolved(place, root, one[one.lastgroup or 0]) for one in pattern.finditer(text))
             below[place] = {one for one in found if one is not None and one in real and one != place}
             reading += below[place]
@@ -142,7 +142,7 @@ def resolved(path: Path, root: Path, name: str) -> Path | None:
     return None
 
 
-def _text_of(path: Path, marks: Collection[bytes] = ()) -> str:
+def text_of(path: Path, marks: Collection[bytes] = ()) -> str:
     """Return a file's text, empty for one that cannot be read, or has none of the marks."""
     try:  # what cannot be read is named where it is read as a document
         held = path.read_bytes()
