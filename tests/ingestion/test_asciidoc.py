@@ -89,7 +89,8 @@ def test_blocks_within_blocks_without_end_are_read_as_text(tmp_path: Path) -> No
     st.lists(
         st.sampled_from(
             ["", "a", "* b", ". c", "+", "----", "====", "|===", "|x |y", "--", "t::", "[NOTE]", ".T", "== H", "<1> z",
-             "////", "ifdef::a[]", "endif::[]", "`", "[[", "<<", " i", "+++", "a|b", "____", "NOTE: n", "|", "[", ":a:"]
+             "////", "ifdef::a[]", "endif::[]", "`", "[[", "<<", " i", "+++", "a|b", "____", "NOTE: n", "|", "[", ":a:",
+             ":leveloffset: +", ":leveloffset: 1", "include::page.adoc[leveloffset=,lines=0..]", "[cols=2*]"]
         ),
         max_size=14,
     )

@@ -32,10 +32,11 @@ from theworld.ingestion.readers.folder import ASCIIDOC, resolved, text_of
 from theworld.ingestion.readers.html import markdown_of
 from theworld.ingestion.readers.markdown import described, front_matter
 from theworld.ingestion.readers.markdown_cleaning import outside
-from theworld.ingestion.readers.tables import BETWEEN_ITEMS, Cell, markdown_table
+from theworld.ingestion.readers.tables import BETWEEN_ITEMS, MOST_SPANNED, Cell, markdown_table
 
 EXTENSIONS = ASCIIDOC
 
+_LOWER = re.compile(rf"{OFFSET}(-?\d{{1,3}})")
 _ATTRIBUTES = re.compile(r"\[(?P<said>|[\w.#%{,\"'].*|\[[^\[\]]*\])\]\s*")
 _TITLE = re.compile(r"\.(?P<words>[^\s.].*)")
 _HEADING = re.compile(r"(?P<mark>={1,6}|#{1,6})[ \t]+(?P<words>\S.*)")
@@ -52,6 +53,7 @@ _SEPARATOR = re.compile(
 )
 """What begins a cell of a table."""
 
+_SEVERAL = re.compile(r"\s*(\d{1,2})\*")
 _CODE = re.compile(r"(?P<mark>`{1,2})(?!`|\s)(?:[^`\n]|\n(?!\n))*?[^`\s](?P=mark)(?!`)")
 _CODE_OR_LINK = re.compile(
     rf"(?P<code>{_CODE.pattern})|<<(?P<id>[^<>,\n]+)(?:,\s*(?P<words>[^<>]+))?>>|(?<![\w\\])(?P<name>[a-z][\w-]*):"
@@ -78,7 +80,7 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     fields, start = front_matter(text, path)
     try:
         markdown, attributes = as_markdown(text[start:], path, root or path.parent)
-    except RecursionError:  # blocks within blocks without end: then it is read as it is written
+    except (RecursionError, csv.Error):  # blocks within blocks without end: then it is read as it is written
         yield from read_plain(path)
         return
     title = " ".join(str(fields.get("title") or "").split())
@@ -154,8 +156,8 @@ class _Writer:
         title = said = ""
         while at < len(lines):
             line = lines[at]
-            if line.startswith(OFFSET):
-                self._level = int(line[len(OFFSET) :])
+            if lower := _LOWER.fullmatch(line):
+                self._level = int(lower[1])
             elif (found := _TITLE.fullmatch(line)) and not _kind(line):
                 title = bold(self._inline(found["words"]))
             elif found := _ATTRIBUTES.fullmatch(line):
@@ -181,7 +183,7 @@ class _Writer:
         return bool(
             _DELIMITER.fullmatch(line)
             or line == "+"
-            or line.startswith(OFFSET)
+            or _LOWER.fullmatch(line)
             or _ATTRIBUTES.fullmatch(line)
             or (self._in_list and _kind(line))
         )
@@ -202,7 +204,7 @@ class _Writer:
 
     def _delimited(self, begin: str, lines: Sequence[str], style: str, said: str) -> Iterator[str]:
         """Yield what a delimited block is in Markdown."""
-        text = "\n".join(lines)
+        text = "\n".join(line for line in lines if not _LOWER.fullmatch(line))
         if begin[0] in "|,:!":
             yield self._table(begin[0], lines, said)
         elif (begin[0] in "-.`" and begin != "--") or (begin == "--" and style in _VERBATIM):
@@ -282,9 +284,8 @@ class _Writer:
 
     def _table(self, mark: str, lines: Sequence[str], said: str) -> str:
         options = named(said)
-        columns = sum(
-            int(one.partition("*")[0]) if "*" in one else 1 for one in re.split("[,;]", options.get("cols", "")) if one
-        )
+        columns_said = filter(None, re.split("[,;]", options.get("cols", "")))
+        columns = sum(int(several[1]) if (several := _SEVERAL.match(one)) else 1 for one in columns_said)
         first = next((n for n, line in enumerate(lines) if line.strip()), 0)
         short = first + 1 < len(lines) and not lines[first + 1].strip()
         if mark in ",:" or options.get("format") in {"csv", "dsv", "tsv"}:
@@ -312,8 +313,8 @@ class _Writer:
             blocks = (_FENCE.sub(lambda code: f"`{' '.join(code[2].split())}`", block) for block in self.blocks(lines))
             words = " ".join(re.sub(r"\n\s*(?:[-*]|\d+\.)\s+", BETWEEN_ITEMS, block) for block in blocks)
             words = re.sub(r"\A(?:[-*]|\d+\.)\s+(?=.* / )", "", words, flags=re.S)
-            for _ in range(min(int(one["times"] or 1), 100)):
-                yield words, int(one["wide"] or 1), int(one["deep"] or 1)
+            for _ in range(min(int(one["times"] or 1), MOST_SPANNED)):
+                yield words, min(int(one["wide"] or 1), MOST_SPANNED), int(one["deep"] or 1)
 
     def _inline(self, text: str) -> str:
         """Return running text as Markdown has it."""

@@ -38,7 +38,7 @@ UNDERLINES = "=-~^+"
 OFFSET = ":leveloffset: "
 """Begins a line that says by how much the headings below are lower, counted from the document's own."""
 _PASSED = re.compile(r"\Apass:\w*(?:,\w+)*\[(.*)\]\Z")
-_LEVEL = re.compile(r"[+-]?\d?")
+_LEVEL = re.compile(r"(?:[+-]?\d)?")
 _LINES = re.compile(r"(\d+)(?:(\.\.)(\d*))?")
 _NAMED = re.compile(r"(?P<name>[\w-]+)=(?:\"(?P<quoted>[^\"]*)\"|(?P<plain>[^,\"]*))")
 MOST_INCLUDED = 500
@@ -127,7 +127,7 @@ class Source:
             lines = [line for span, end in zip(spans, ends, strict=True) for line in lines[int(span[0]) - 1 : end]]
         if found.suffix.lower() in ASCIIDOC:
             offset = options.get("leveloffset", "0")
-            lower = level + int(offset) if _LEVEL.fullmatch(offset) else level
+            lower = level + int(offset or 0) if _LEVEL.fullmatch(offset) else level
             yield f"{OFFSET}{lower}"
             yield from self.lines("\n".join(lines), found, lower, (*within, path.resolve()))
             yield f"{OFFSET}{level}"
