@@ -74,6 +74,21 @@ def test_parts_of_an_antora_manual_stand_where_they_are_included(tmp_path: Path)
     )
 
 
+def test_what_is_included_on_a_condition_stays_a_document(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        page_adoc="ifdef::x[]\ninclude::a.adoc[]\nendif::[]\nifndef::x[]\ninclude::b.adoc[]\nendif::[]\ninclude::c.adoc[]\n",
+        **{f"{name}_adoc": f"text of {name}\n" for name in "abc"},
+    )
+    assert sorted(file.path.name for file in find_sources([tmp_path]).files) == ["a.adoc", "b.adoc", "page.adoc"]
+    assert read(tmp_path / "page.adoc", tmp_path).text == "text of b\n\ntext of c\n"
+
+
+def test_attributes_of_attributes_fill_no_memory(tmp_path: Path) -> None:
+    written(tmp_path, page_adoc=":a: x{b}{b}\n:b: y{a}{a}\n" * 50 + "\n{a}\n")
+    assert len(read(tmp_path / "page.adoc").text) < 2000
+
+
 def test_nothing_is_included_from_outside_the_folder(tmp_path: Path) -> None:
     written(tmp_path, secret_adoc="secret", inside__page_adoc="a\n\ninclude::../secret.adoc[]\n")
     assert read(tmp_path / "inside/page.adoc", tmp_path / "inside").text == "a\n"

@@ -1,7 +1,7 @@
 """AsciiDoc of Asciidoctor and Antora as Markdown: headings, lists, tables and code as the other formats have them.
 
-No library reads it from the package index alone: pandoc's reader (3.9) gives up at a quarter of the files of a real
-manual. Offsets refer to the Markdown.
+No library reads it from the package index alone: pandoc's reader (3.9) gives up at many files of real manuals. Offsets
+refer to the Markdown.
 
 1. `asciidoc_lines` gives a file's lines as they count.
 2. `_Writer` turns them into blocks, those within a delimited block by the same means.

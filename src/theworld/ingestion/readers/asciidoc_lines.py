@@ -41,8 +41,8 @@ _PASSED = re.compile(r"\Apass:\w*(?:,\w+)*\[(.*)\]\Z")
 _LEVEL = re.compile(r"(?:[+-]?\d)?")
 _LINES = re.compile(r"(\d+)(?:(\.\.)(\d*))?")
 _NAMED = re.compile(r"(?P<name>[\w-]+)=(?:\"(?P<quoted>[^\"]*)\"|(?P<plain>[^,\"]*))")
-MOST_INCLUDED = 500
-"""Files in a document; more is a mistake, or meant to fill memory."""
+MOST_INCLUDED, MOST_USED, LONGEST_VALUE = 500, 100, 1000
+"""Files in a document, attributes in a line, characters of one; more is a mistake, or meant to fill memory."""
 
 
 class Source:
@@ -87,7 +87,9 @@ class Source:
 
     def valued(self, text: str) -> str:
         """Return a text with the values of the attributes it names; unknown ones keep their names in braces."""
-        return _USED.sub(lambda name: self.attributes.get(name["name"].lower(), name[0]), text) if "{" in text else text
+        if not 0 < text.count("{") <= MOST_USED:
+            return text
+        return _USED.sub(lambda name: self.attributes.get(name["name"].lower(), name[0]), text)
 
     def _set(self, entry: re.Match[str], rest: Iterator[str], level: int, *, own: bool) -> Iterator[str]:
         """Set an attribute, whose value may go on in the next lines; yield the line that changes headings."""
@@ -100,7 +102,7 @@ class Source:
         elif entry["off"] or entry["unset"]:
             self.attributes.pop(name, None)
         else:
-            self.attributes[name] = value
+            self.attributes[name] = value[:LONGEST_VALUE]
             if own and value:
                 self.described[name] = value
 

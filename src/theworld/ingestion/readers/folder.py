@@ -113,6 +113,7 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
             kind = place.suffix.lower()
             pattern = INCLUDE_MARKDOWN if kind in MARKDOWN else _INCLUDE_ASCIIDOC if kind in ASCIIDOC else _INCLUDE
             text = text_of(place, _MARKS)
+            text = _unconditional(text) if kind in ASCIIDOC else text
             found = (resolved(place, root, one[one.lastgroup or 0]) for one in pattern.finditer(text))
             below[place] = {one for one in found if one is not None and one in real and one != place}
             reading += below[place]
@@ -123,6 +124,19 @@ def included(paths: Collection[Path], root: Path) -> set[Path]:
         parts |= new
         pending |= new
     return {real[path] for path in parts}
+
+
+def _unconditional(text: str) -> str:
+    """Return AsciiDoc without what stands under a condition: what is included there may not be shown."""
+    kept, depth = list[str](), 0
+    for line in text.splitlines():
+        if line.startswith(("ifdef::", "ifndef::", "ifeval::")) and (line.endswith("[]") or line.startswith("ifeval")):
+            depth += 1
+        elif line.startswith("endif::"):
+            depth -= depth > 0
+        elif not depth:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def resolved(path: Path, root: Path, name: str) -> Path | None:
