@@ -13,6 +13,7 @@ import pytest
 from odfdo import Cell, DrawPage, Frame, Header, List, Paragraph, Table
 from odfdo import Document as OpenDocument
 from openpyxl import Workbook
+from openpyxl.comments import Comment
 from pptx import Presentation
 from pptx.util import Inches
 
@@ -49,6 +50,121 @@ def test_slides(tmp_path: Path) -> None:
     assert "Slide number" not in document.text
     assert kinds(document) == [("paragraph", ("Leave",)), ("heading", ("产假",)), ("table", ("产假",))]
     assert "| France | 16 |" in document.text
+
+
+def add_parts(path: Path, parts: dict[str, str], links: dict[str, str]) -> None:
+    """Add parts to an Office file, and links to parts that have some or none."""
+    types = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    with zipfile.ZipFile(path) as archive:
+        whole = {name: archive.read(name).decode() for name in archive.namelist() if name.endswith((".xml", ".rels"))}
+    for name, targets in links.items():
+        added = "".join(f'<Relationship Id="x{at}" Type="{types}/{one.split("/")[-1].split(".")[0]}" Target="/{one}"/>'
+                        for at, one in enumerate(targets.split()))  # fmt: skip
+        whole[name] = whole[name].replace("</Relationships>", f"{added}</Relationships>")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**whole, **parts}.items():
+            archive.writestr(name, content)
+
+
+@pytest.mark.slow
+def test_groups_notes_merged_cells_and_comments_of_slides(tmp_path: Path) -> None:
+    slides, path = Presentation(), tmp_path / "a.pptx"
+    for title in ("Fees", "Ask"):
+        slides.slides.add_slide(slides.slide_layouts[5]).shapes.title.text = title
+    first = slides.slides[0]
+    group = first.shapes.add_group_shape()
+    group.shapes.add_textbox(Inches(1), Inches(3), Inches(1), Inches(1)).text_frame.text = "In a group."
+    table = first.shapes.add_table(3, 2, Inches(1), Inches(2), Inches(4), Inches(1)).table
+    for place, words in enumerate(("Group", "Fee", "Adults", "12", "", "9")):
+        table.cell(*divmod(place, 2)).text = words
+    table.cell(1, 0).merge(table.cell(2, 0))
+    first.notes_slide.notes_text_frame.text = "Say it twice."
+    slides.save(str(path))
+    parts = {
+        "ppt/commentAuthors.xml": '<l><cmAuthor id="0" name="Ann"/></l>',
+        "ppt/comments/comments.xml": '<l><cm authorId="0"><text>Is it 9?</text></cm><cm><text>Yes.</text></cm></l>',
+    }
+    add_parts(path, parts, {
+        "ppt/_rels/presentation.xml.rels": "ppt/commentAuthors.xml",
+        "ppt/slides/_rels/slide1.xml.rels": "ppt/comments/comments.xml",
+        "ppt/slides/_rels/slide2.xml.rels": "ppt/comments/none/comments.xml",
+    })  # fmt: skip
+    text = read_one(path).text
+    assert "| Group | Fee |\n| --- | --- |\n| Adults | 12 |\n| Adults | 9 |" in text
+    assert "In a group." in text
+    assert text.index("(Ann: Is it 9?)\n\n(Yes.)") < text.index("Say it twice.") < text.index("# Ask")
+
+
+def test_comments_and_hidden_sheets_of_a_workbook(tmp_path: Path) -> None:
+    book, path = Workbook(), tmp_path / "a.xlsx"
+    for row in (["Item", "Price"], ["Pool", 3], ["Sauna", 4]):
+        book.active.append(row)
+    for cell, author, words in (("B1", "Bo", "Of 2026."), ("B2", "Ann", "Ann:\nAsk\nher."), ("B3", "", "Old."),
+                                ("E2", "Bo", "Row."), ("C9", "Bo", "Below.")):  # fmt: skip
+        book.active[cell].comment = Comment(words, author)
+    hidden = book.create_sheet("Margins")
+    hidden.append(["Pool", 42])
+    hidden.sheet_state = "hidden"
+    book.save(path)
+    add_parts(path, {
+        "xl/persons/person.xml": '<l><person id="p" displayName="Cy"/></l>',
+        "xl/threadedComment.xml": '<l><threadedComment ref="B3" personId="p"><text>New.</text></threadedComment>'
+        '<threadedComment ref="B3"><text>Yes.</text></threadedComment><threadedComment ref="no cell"/></l>',
+    }, {"xl/_rels/workbook.xml.rels": "xl/persons/person.xml",
+        "xl/worksheets/_rels/sheet1.xml.rels": "xl/threadedComment.xml"})  # fmt: skip
+    assert read_one(path).text.replace("|  |", "| |") == (
+        "## Sheet\n\n| Item | Price (Bo: Of 2026.) | |\n| --- | --- | --- |\n"
+        "| Pool | 3 (Ann: Ask her.) | (Bo: Row.) |\n"
+        "| Sauna | 4 (Cy: New.) (Yes.) | |\n\n(Bo: Below.)\n\n"
+    )
+    add_parts(path, {"xl/comments/comment1.xml": "<comments", "xl/threadedComment.xml": "<"}, {})
+    assert "| Pool | 3 |" in read_one(path).text
+
+
+@pytest.mark.parametrize(
+    ("rows", "tables"),
+    [
+        (  # titles above, of different height
+            [["Income", None, None, "Reserves"], [], ["From", "EUR", None, "Account", "EUR"],
+             ["Fees", 20, None, "Bank", 3], ["Gifts", 5, None, "Cash", 4], ["Sales", 6]],
+            ["Income\n\n| From | EUR |", "| Sales | 6 |\n\nReserves\n\n| Account | EUR |", "| Cash | 4 |"],
+        ),
+        (  # the same header, whose columns begin with dates
+            [["Date", "In", None, "Date", "Out"], [date(2026, 1, 2), 7, None, date(2026, 1, 3), 8],
+             [date(2026, 1, 4), 9, None, date(2026, 1, 4), 1]],
+            ["| Date | In |\n| --- | --- |\n| 2026-01-02 | 7 |", "| Date | Out |\n| --- | --- |\n| 2026-01-03 | 8 |"],
+        ),
+        (  # numbers on the right go on with the words on the left
+            [["Item", "Unit", None, "2025", "2026"], ["A", "kg", None, 1, 2], ["B", "kg", None, 3, 4]],
+            ["| A | kg | 1 | 2 |"],
+        ),
+        (  # so does what is sparse, what is said twice, and a single column
+            [["Item", "Unit", None, "Who", "Room"], ["A", "kg", None, "Bo", "x"], ["B", "kg"],
+             ["C", "kg", None, "Al", "y"]],
+            ["| A | kg | Bo | x |"],
+        ),
+        (
+            [["Name", "Team", None, "Here", "Paid"], ["Ann", "X", None, "yes", "no"], ["Bo", "Y", None, "yes", "no"]],
+            ["| Ann | X | yes | no |"],
+        ),
+        (
+            [["Name", "Team", None, "Remark"], ["Ann", "X", None, "new"], ["Bo", "Y", None, "old"]],
+            ["| Ann | X | new |"],
+        ),
+        (  # a header over an empty column
+            [["Name", "Team", "Left", "Who", "Room"], ["Ann", "X", None, "Al", "1"], ["Bo", "Y", None, "Cy", "2"]],
+            ["| Ann | X | | Al | 1 |"],
+        ),
+    ],
+)  # fmt: skip
+def test_tables_side_by_side(tmp_path: Path, rows: list[list[Any]], tables: list[str]) -> None:
+    book = Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    text = read_one(tmp_path / "a.xlsx").text.replace("|  |", "| |")
+    places = [text.index(table) for table in tables]
+    assert places == sorted(places)
 
 
 def test_workbook(tmp_path: Path) -> None:

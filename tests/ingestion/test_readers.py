@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from docx import Document
+from docx.oxml import parse_xml
 from fpdf import FPDF
 
 from theworld.errors import IngestionError
@@ -229,6 +230,73 @@ def test_footnotes_of_docx_stand_where_they_are_referred_to(tmp_path: Path) -> N
         for name, content in parts.items():
             archive.writestr(name, content)
     assert read_one(tmp_path / "a.docx").text.strip() == "Pay is 100 (Before tax.)"
+
+
+WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
+def write_word(path: Path, *paragraph: str, even: str = "") -> Path:
+    """Write a Word file with a header, a footer, comments on its paragraph, and that much XML more in this."""
+    word = Document()
+    word.add_heading("Rules", 0)
+    section = word.sections[0]
+    section.header.paragraphs[0].text = "Document 17\tversion 3\tPage 1 of 2"
+    section.footer.paragraphs[0].text = "- 1 -"
+    section.footer.add_paragraph("Rules")
+    if even:
+        section.different_first_page_header_footer = True
+        section.first_page_header.paragraphs[0].text = even
+    said = word.add_paragraph("The fee is 10")
+    word.add_comment(said.runs, text="Agreed\nby phone.", author="Ann")
+    word.add_comment(said.runs, text="Since May.", author="")
+    for xml in paragraph:
+        said._p.append(parse_xml(xml))
+    word.save(str(path))
+    return path
+
+
+def test_headers_footers_and_comments_of_docx(tmp_path: Path) -> None:
+    document = read_one(write_word(tmp_path / "a.docx", even="第 1 页 共 2 页"))
+    assert document.title == "Rules"
+    assert document.text[document.body_start :].strip() == (
+        "Document 17 · version 3\n\nThe fee is 10 (Ann: Agreed by phone.) (Since May.)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("xml", "words"),
+    [
+        (f'<w:fldSimple {WORD} w:instr="REF x"><w:r><w:t> euro</w:t></w:r></w:fldSimple>', " euro"),
+        (
+            f"<w:r {WORD}><w:ruby><w:rt><w:r><w:t>hàn</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>汉</w:t></w:r>"
+            "</w:rubyBase></w:ruby></w:r>",
+            "汉",
+        ),
+        (f'<w:del {WORD} w:id="9"><w:r><w:delText> gone</w:delText></w:r></w:del>', ""),
+        (f'<w:ins {WORD} w:id="9"><w:r><w:t>, new</w:t></w:r></w:ins>', ", new"),
+        (f"<w:sdt {WORD}><w:sdtContent><w:r><w:t>, chosen</w:t></w:r></w:sdtContent></w:sdt>", ", chosen"),
+        (
+            f'<w:r {WORD}><w:drawing><x:txbx xmlns:x="x"><w:txbxContent><w:p><w:r><w:t>In a</w:t></w:r></w:p>'
+            "<w:p><w:r><w:t>box</w:t></w:r></w:p></w:txbxContent></x:txbx></w:drawing></w:r>",
+            "\n\nIn a\n\nbox",
+        ),
+    ],
+)
+def test_what_stands_within_a_paragraph_of_docx(tmp_path: Path, xml: str, words: str) -> None:
+    document = read_one(write_word(tmp_path / "a.docx", xml))
+    assert document.text.rstrip().endswith(f"(Since May.){words}")
+
+
+@pytest.mark.parametrize("part", ["word/header1.xml", "word/footer1.xml", "word/comments.xml", "word/settings.xml"])
+def test_damaged_parts_of_docx(tmp_path: Path, part: str) -> None:
+    whole = write_word(tmp_path / "whole.docx")
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(tmp_path / "a.docx", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, b"<w:x" if name == part else old.read(name))
+    text = read_one(tmp_path / "a.docx").text
+    assert "The fee is 10" in text
+    assert ("Ann" in text) == (part != "word/comments.xml")
+    assert ("Document 17" in text) == (part != "word/header1.xml")
 
 
 @pytest.mark.parametrize("kind", ["plain", "html"])

@@ -33,6 +33,7 @@ from theworld.ingestion.readers.document import (
 )
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
+from theworld.ingestion.readers.office import comments_of_slides, completed
 from theworld.ingestion.readers.pdf import read_pdf
 from theworld.ingestion.readers.tables import captioned_table, html_table
 from theworld.ingestion.readers.workbooks import WORKBOOKS, read_workbook, rows_of
@@ -60,6 +61,8 @@ _PLACE, _TABLE = "\ue000{}\ue001", re.compile("\\s*\ue000(\\d+)\ue001\\s*")
 _HEADING = re.compile(r"^#", re.MULTILINE)
 _BOLD_LINE = re.compile(r"(?<=\n)\n\*\*([^*\n]{1,80})\*\*(?=\n\n)")
 """What stands for a heading in Word where no style says so."""
+_SLIDE = re.compile(r"<!-- Slide number: (\d+) -->.*?(?=\n+### Notes:|\n+<!-- Slide number:|\Z)", re.DOTALL)
+"""A slide but for the notes of who speaks."""
 _BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 
 
@@ -199,17 +202,10 @@ def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
     from markitdown.converters import DocxConverter, EpubConverter, HtmlConverter, PptxConverter
 
     class WithTables(HtmlConverter):
-        """Makes tables as they are made of pages: markitdown forgets which cells span others.
-
-        A footnote stands in brackets where it is referred to.
-        """
+        """Makes tables as they are made of pages: markitdown forgets which cells span others."""
 
         def convert_string(self, html_content: str, **options: Any) -> Any:
             soup = BeautifulSoup(html_content, "html.parser")
-            for note in soup.select("li[id^=footnote-], li[id^=endnote-]"):
-                for mark in soup.select(f"a[href='#{note['id']}']"):
-                    mark.replace_with(f" ({' '.join(note.get_text().split()).removesuffix('↑').strip()})")
-                note.extract()
             tables = [table for table in soup("table") if table.find_parent("table") is None]
             for place, table in enumerate(tables):
                 table.replace_with(_PLACE.format(place))
@@ -217,8 +213,20 @@ def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
             found.markdown = _TABLE.sub(lambda at: f"\n\n{html_table(tables[int(at[1])])}\n\n", found.markdown)
             return found
 
+    class Slides(PptxConverter):
+        def _convert_table_to_markdown(self, table: Any, **_: Any) -> str:
+            rows = ([cell for cell in row.cells if not cell.is_spanned] for row in table.rows)
+            cells = [[(cell.text, cell.span_width, cell.span_height) for cell in row] for row in rows]
+            return f"{captioned_table(cells)}\n"
+
     # The converter is chosen here: markitdown itself would take a broken file for plain text.
-    converters: dict[str, Any] = {".pptx": PptxConverter, ".epub": EpubConverter}
+    converters: dict[str, Any] = {".pptx": Slides, ".epub": EpubConverter}
+    beside = list[str]()
+    with suppress(Exception):  # of a damaged file as much as can be read
+        if kind == ".pptx":
+            beside = comments_of_slides(data)
+        elif kind not in converters:
+            data, beside = completed(data)
     try:
         converter = converters.get(kind, DocxConverter)()
         if kind not in converters:
@@ -229,7 +237,19 @@ def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
     book = _BOOK_TITLE.match(text) if kind == ".epub" else None
     if kind not in converters and not _HEADING.search(text, text.startswith("# ")):
         text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
+    if kind == ".pptx" and any(beside):
+        text = _SLIDE.sub(lambda at: "\n\n".join([at[0], *filter(None, beside[int(at[1]) - 1 :][:1])]), text)
+    elif beside:
+        text = _headed(text, beside)
     return (book[1] if book else ""), text
+
+
+def _headed(text: str, beside: list[str]) -> str:
+    """Return the text of Word with the lines of headers and footers below its title, those left out that it has."""
+    said = {line.strip("#* ") for line in text.split("\n")}
+    lines = "\n".join(line for line in beside if line not in said)
+    start = text.find("\n") + 1 if text.startswith("# ") and "\n# " not in text else 0
+    return f"{text[:start]}\n{lines}\n\n{text[start:].lstrip()}".strip() if lines else text
 
 
 def _damaged(path: Path, error: Exception) -> IngestionError:

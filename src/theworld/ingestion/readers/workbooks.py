@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from io import BytesIO
-from itertools import groupby, product
+from itertools import groupby, pairwise, product
 from typing import Any
+from zipfile import ZipFile
 
+from theworld.ingestion.readers.office import comments_of_sheet
 from theworld.ingestion.readers.tables import MOST_SPANNED, Cell, captioned_table
 
 _Sheets = Iterator[tuple[str, list[list[Cell]]]]
@@ -19,6 +22,10 @@ _Range = tuple[tuple[int, int], tuple[int, int]]
 """First row and column, last row and column of merged cells, from 0."""
 _FORMAT = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|\[[^\]]*\]|[_*].|([#0?.,]+)|(.)')
 """Of a number's format: text, currencies, single characters, (colours, space), digits, signs."""
+_BESIDE = "\xa0"
+"""Stands between what a cell says and a comment on it; a space in the end."""
+_WORD = re.compile(r"\W*[^\W\d_]")
+"""What begins with a letter, as no number and no date does."""
 
 
 def read_workbook(data: bytes, kind: str) -> tuple[str, str]:
@@ -49,7 +56,8 @@ def _tables(rows: list[list[Cell]]) -> str:
             end -= 1
         if any(len(places) < 2 for places in filled[first:end]):  # rows of one cell are like others here
             end = len(filled)
-        if not parts or _begins_with_header(region[first:end], filled[first:end], columns):
+        begins = not parts or _begins_with_header(region[first:end], filled[first:end], columns)
+        if begins and not (parts and len(parts[-1]) == 1 and len(_side_by_side(parts[-1] + region)) > 1):  # titles
             parts.append([])
             columns = head
         parts[-1] += lines + region[:end]
@@ -57,7 +65,56 @@ def _tables(rows: list[list[Cell]]) -> str:
     if not parts:
         return captioned_table(lines, least=1)
     last = (" ".join(words.split()) for row in lines for words, *_ in row if words)
-    return "\n\n".join([*(captioned_table(part, least=1) for part in parts), *last])
+    return "\n\n".join([*map(_shown, parts), *last])
+
+
+def _shown(part: list[list[Cell]]) -> str:
+    sides = _side_by_side(part)
+    return "\n\n".join(map(_tables, sides)) if len(sides) > 1 else captioned_table(part, least=1)
+
+
+def _side_by_side(rows: list[list[Cell]]) -> list[list[list[Cell]]]:
+    """Return tables that empty columns part, from left to right; the rows as they are where they belong together.
+
+    They do unless each row on the right begins with words of its own, or the header there as the one on the left.
+    """
+    taken, widest = set[int](), max(map(len, rows))
+    for row, (starts, above) in zip(rows, _placed(rows), strict=True):
+        said = [range(x, x + min(wide, MOST_SPANNED)) for x, (words, wide, _) in zip(starts, row, strict=True) if words]
+        if len(above) + len(said) > 1:  # else a line above
+            taken |= above.union(*said)
+        if len(taken) >= widest:
+            return [rows]
+    edges = [0, *[column for column in sorted(taken) if column - 1 not in taken][1:], sys.maxsize]
+    sides = [
+        [
+            [cell for x, cell in zip(starts, row, strict=True) if left <= x < right]
+            for row, (starts, _) in zip(rows, _placed(rows), strict=True)
+        ]
+        for left, right in pairwise(edges)
+    ]
+    first, *others = map(_keys, sides)
+    if first and all(
+        keys and (keys[0] == first[0] or (len(set(keys)) == len(keys) and all(map(_WORD.match, keys))))
+        for keys in others
+    ):
+        return sides
+    return [rows]
+
+
+def _keys(rows: list[list[Cell]]) -> list[str]:
+    """Return what the rows of a table begin with, its header's first; none where it has no full header, or gaps."""
+    filled = list(_filled(rows))
+    head = next((y for y, places in enumerate(filled) if len(places) > 1), len(filled))
+    end = max((y + 1 for y, places in enumerate(filled) if places), default=0)
+    columns = set().union(*filled[head:])
+    if end - head < 3 or not all(filled[head:end]) or not columns <= filled[head] | filled[head + 1]:
+        return []
+    begun = (min(columns) in places for places in filled[head:end])
+    return [
+        next((words for words, *_ in row if words), "") if key else ""
+        for key, row in zip(begun, rows[head:end], strict=True)
+    ]
 
 
 def _begins_with_header(rows: list[list[Cell]], filled: list[set[int]], above: set[int]) -> bool:
@@ -70,48 +127,62 @@ def _says_something(row: list[Cell]) -> bool:
     return any(words for words, *_ in row)
 
 
-def _filled(rows: list[list[Cell]]) -> Iterator[set[int]]:
-    """Yield for each row the columns where cells begin that say something, and those that a cell above spans."""
+def _placed(rows: list[list[Cell]]) -> Iterator[tuple[list[int], set[int]]]:
+    """Yield for each row the columns where its cells begin, and those that a cell above spans."""
     spanned = dict[int, int]()
     for row in rows:
         above = {column for column, deep in spanned.items() if deep > 0}
         spanned = {column: spanned[column] - 1 for column in above}
-        places, column = set(above), 0
-        for words, wide, deep in row:
+        starts, column = list[int](), 0
+        for _, wide, deep in row:
             while column in above:
                 column += 1
-            if words:
-                places.add(column)
+            starts.append(column)
             if deep > 1:
                 spanned |= dict.fromkeys(range(column, column + wide), deep - 1)
             column += wide
-        yield places
+        yield starts, above
+
+
+def _filled(rows: list[list[Cell]]) -> Iterator[set[int]]:
+    """Yield for each row the columns where cells begin that say something, and those that a cell above spans."""
+    for row, (starts, above) in zip(rows, _placed(rows), strict=True):
+        yield above.union(start for start, (words, *_) in zip(starts, row, strict=True) if words)
 
 
 def _digits(rows: list[list[Cell]]) -> bool:
-    return any(character.isdigit() for row in rows for words, *_ in row for character in words)
+    said = (words.partition(_BESIDE)[0] for row in rows for words, *_ in row)
+    return any(character.isdigit() for words in said for character in words)
 
 
 def _excel(data: bytes) -> tuple[str, _Sheets]:
     """Return title and sheets of Excel 2007 and later; numbers with the signs and units of their format."""
     from openpyxl import load_workbook
+    from openpyxl.utils.cell import coordinate_to_tuple
     from python_calamine import CalamineError, CalamineWorkbook
 
     book, merged = load_workbook(BytesIO(data), read_only=True, data_only=True), dict[str, list[_Range] | None]()
     with suppress(CalamineError):  # openpyxl does not tell them without reading all into memory
         other = CalamineWorkbook.from_object(BytesIO(data))
         merged = {name: other.get_sheet_by_name(name).merged_cell_ranges for name in other.sheet_names}
-    for sheet in book.worksheets:
+    archive = ZipFile(BytesIO(data))
+
+    def rows(sheet: Any) -> list[list[str]]:
         sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
+        found = [[_words(cell.value, cell.number_format or "") for cell in row] for row in sheet.iter_rows()]
+        for cell, said in comments_of_sheet(archive, sheet._worksheet_path).items():
+            y, x = (place - 1 for place in coordinate_to_tuple(cell))
+            if y >= len(found) or not found[y]:  # below all others, or in an empty row
+                y, x = len(found), 0
+                found.append([""])
+            x = min(x, len(found[y]) - 1)
+            found[y][x] = f"{found[y][x]}{_BESIDE}{said}".strip()
+        return found
+
     return book.properties.title or "", (
-        (
-            sheet.title,
-            _spanning(
-                [[_words(cell.value, cell.number_format or "") for cell in row] for row in sheet.iter_rows()],
-                merged.get(sheet.title),
-            ),
-        )
+        (sheet.title, _spanning(rows(sheet), merged.get(sheet.title)))
         for sheet in book.worksheets
+        if sheet.sheet_state == "visible"
     )
 
 
