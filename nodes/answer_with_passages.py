@@ -121,8 +121,8 @@ def longest_answer(best: Note, answers: AnswerSettings) -> int:
 
 
 def share_a_name(notes: Sequence[Candidate]) -> frozenset[str]:
-    """Return the documents among those of the notes whose file's name another one has too."""
-    names = {note.document_id: place_of(note.document_id, note.source, "", ()) for note in notes}
+    """Return the documents among those of the notes whose file's name and title another one has too."""
+    names = {note.document_id: place_of(note.document_id, note.source, note.title, ()) for note in notes}
     often = Counter(names.values())
     return frozenset(document for document, name in names.items() if often[name] > 1)
 

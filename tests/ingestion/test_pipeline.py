@@ -13,7 +13,7 @@ import pytest
 from theworld.errors import IngestionError, ModelError, ModelMismatchError
 from theworld.ingestion import IngestReport, ingest
 from theworld.ingestion.engines import batches
-from theworld.ingestion.plan import PlannedDocument
+from theworld.ingestion.plan import PlannedDocument, folders_of_namesakes
 from theworld.ingestion.readers import SourceDocument
 from theworld.ingestion.report import PROJECTED, TIMED
 from theworld.models.protocols import Embedded
@@ -229,6 +229,37 @@ def test_ambiguity_arriving_later_changes_the_keys_of_older_notes(world: Ingesto
     world.write("c.md", "---\naliases: [JPL]\n---\n# Journal of Plant Life\n\nA journal.")
     world()
     assert [m.key for m in world.notes()["b.md#0"].mentions] == ["jpl"]
+
+
+def test_the_title_of_a_file_whose_name_comes_again_tells_its_folder(world: Ingestor) -> None:
+    text = "# Backup\n\nPress the key."
+    world.write("mac/backup.md", text)
+    world.write("mac/index.md", "# Manual\n\nIt has pages.")
+    world()
+    assert [title for _, title, _ in world.store.titles("default")] == ["Backup", "Manual"]
+    world.write("linux/backup.md", text)
+    world.write("linux/index.md", "# Guide\n\nIt has pages.")
+    world()
+    titles = {document: title for document, title, _ in world.store.titles("default")}
+    assert titles == {
+        "linux/backup.md": "Backup (linux)",
+        "linux/index.md": "Guide",
+        "mac/backup.md": "Backup (mac)",
+        "mac/index.md": "Manual",
+    }
+
+
+@pytest.mark.parametrize(
+    ("files", "folders"),
+    [
+        (["a.md", "b.md", "x/index.md", "y/index.md", "x/README.md", "README.md"], {}),
+        (["a.md", "b/a.md", "c/b/a.md"], {"a.md": "", "b/a.md": "b", "c/b/a.md": "c/b"}),
+        (["v1/how/a.md", "v2/how/a.md"], {"v1/how/a.md": "v1/how", "v2/how/a.md": "v2/how"}),
+        (["安卓/安装.md", "苹果/安装.md"], {"安卓/安装.md": "安卓", "苹果/安装.md": "苹果"}),
+    ],
+)
+def test_folders_of_namesakes(files: list[str], folders: dict[str, str]) -> None:
+    assert folders_of_namesakes(files) == folders
 
 
 def test_bare_title_becomes_an_alias(world: Ingestor) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING
 
 from theworld.errors import IngestionError
@@ -15,6 +16,7 @@ from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.report import FailedSource, IngestProgress
 from theworld.ingestion.sources import SourceFile, Sources, as_path, is_url
 from theworld.settings import NoteSettings
+from theworld.state.answers import OF_ITS_FOLDER
 from theworld.stores.records import content_hash
 from theworld.text import without_qualifier
 
@@ -47,6 +49,26 @@ def divided(document: SourceDocument, limits: NoteSettings) -> Iterator[NoteSpan
     """Yield the notes of a document."""
     start, title = document.body_start, document.title
     return iter_notes(document.text, limits, start=start, passage=document.passage, blocks=document.blocks, title=title)
+
+
+def folders_of_namesakes(files: Iterable[str]) -> dict[str, str]:
+    """Return, by the path of each file that shares its name with others, as much of its folder as tells it from them.
+
+    Pages of a manual for several platforms or versions share titles and most of their words. What stands for its
+    folder (`index.md`) is not among them: it has the folder's title.
+    """
+    alike: dict[str, list[PurePosixPath]] = defaultdict(list)
+    for path in map(PurePosixPath, files):
+        if path.stem.casefold() not in OF_ITS_FOLDER:
+            alike[path.name].append(path)
+    found: dict[str, str] = {}
+    for paths in alike.values():
+        if len(paths) > 1:
+            ends = {path: ["/".join(path.parts[-n:-1]) for n in range(2, len(path.parts) + 1)] for path in paths}
+            often = Counter(end for some in ends.values() for end in some)
+            for path in paths:
+                found[str(path)] = next((end for end in ends[path] if often[end] == 1), "/".join(path.parts[:-1]))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +127,7 @@ class Plan:
                     progress.advance("read", steps)
                 yield note
 
+        folders = folders_of_namesakes([file.id for file in sources.files])
         for file, found in zip(sources.files, readings, strict=True):
             failures, left = len(self.failed), file.size
             for one in found:
@@ -112,6 +135,8 @@ class Plan:
                     self.failed.append(one)
                 else:
                     document, notes = one
+                    if not document.id and (folder := folders.get(file.id)):
+                        document = replace(document, title=f"{document.title} ({folder})")
                     self.add(document, reached(notes), document.id or file.id, str(file.path))
             if len(self.failed) == failures:
                 self._complete.add(str(file.path))
