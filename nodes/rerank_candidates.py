@@ -12,12 +12,14 @@ from theworld.ranking.contract import (
     about_described_first,
     apply_ranking,
     keep_fused_tail,
+    newest_first,
     rerank_within,
 )
 from theworld.retrieval.channel import retrieval_deadline
 from theworld.retrieval.notes import NoteSource, with_mentions
 from theworld.settings import Settings
 from theworld.state import EVIDENCE_NOTES, Context, Degradation, QueryState, Update, context_of
+from theworld.text.tokens import token_set
 
 STAGE = "rerank_candidates"
 
@@ -47,6 +49,7 @@ def rerank_candidates(
                 question = read_question(state.query, state.language)
                 candidates = about_described_first(candidates, question, state.ontology)
             candidates = keep_fused_tail(candidates, EVIDENCE_NOTES)
+        candidates = newest_first(candidates, token_set(state.query))
         candidates = with_mentions(candidates[:top_k], notes, state, context, settings, stage=STAGE, noted=noted)
         update |= {"candidates": candidates, "evidence": candidates[:EVIDENCE_NOTES]}
     return update

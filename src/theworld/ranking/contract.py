@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.questions import Question, read_question
@@ -179,4 +182,43 @@ def keep_fused_tail(reranked: Sequence[Candidate], head: int) -> list[Candidate]
     for candidate in tail:
         floor = min(floor, candidate.final_score)
         ordered.append(candidate.model_copy(update={"final_score": floor}))
+    return ordered
+
+
+_NUMBER = re.compile(r"\d+")
+YEAR = 4
+"""Digits that a number has at least to name a version in a question: fewer may count anything."""
+SAME_WORDS = 0.6
+"""Share of the shorter note's words that the other has, where both say the same of two versions."""
+
+
+def newest_first(reranked: Sequence[Candidate], asked: AbstractSet[str]) -> list[Candidate]:
+    """Return the candidates, of versions of one document the one that the question names first, or else the newest.
+
+    The paths of versions differ in numbers only: years, dates, releases. Where the question names one (`asked` are its
+    index tokens), all its notes come before those of the others; where it names none, of notes that say nearly the same
+    that of the highest numbers. Notes change places with each other and no more: relevance stays with the place.
+    """
+    ordered, versions = list(reranked), defaultdict[str, list[int]](list)
+    for place, one in enumerate(reranked):
+        versions[_NUMBER.sub("#", one.source)].append(place)
+
+    def exchange(places: Sequence[int], key: Callable[[Candidate], Any]) -> None:
+        found = [ordered[place] for place in places]
+        for place, best in zip(places, sorted(found, key=key), strict=True):
+            kept = {name: getattr(ordered[place], name) for name in ("final_score", "rerank_rank", "rerank_score")}
+            ordered[place] = best.model_copy(update=kept)
+
+    def named(one: Candidate) -> int:
+        return -len(asked & {number for number in _NUMBER.findall(one.source) if len(number) >= YEAR})
+
+    for places in versions.values():
+        left = places if len({ordered[place].source for place in places}) > 1 else []
+        exchange(left, named)
+        while left:
+            words = token_set(ordered[left[0]].text)
+            others = {place: token_set(ordered[place].text) for place in left}
+            alike = [p for p, said in others.items() if len(words & said) >= SAME_WORDS * min(len(words), len(said))]
+            exchange(alike, lambda one: (named(one), [-int(number) for number in _NUMBER.findall(one.source)]))
+            left = [place for place in left if place not in alike]
     return ordered
