@@ -190,6 +190,11 @@ SHAPES = [
         [(("Head",), "paragraph", 89), (("Head",), "paragraph", 64)],
     ),
     (
+        "nor is its last part, below a heading of its own",
+        f"# Head\n\n{SENTENCE * 2}\n\n## Below\n\n{SENTENCE}\n\n# Other\n\nA word.",
+        [(("Head",), "paragraph", 89), (("Head", "Below"), "paragraph", 50), (("Other",), "paragraph", 16)],
+    ),
+    (
         "a table stays with what stands above it",
         f"{SENTENCE * 2}\n\nIn the chart.\n\n| a | b |\n|---|---|\n| row | 1 |\n| row | 2 |\n| row | 3 |",
         [((), "paragraph", 81), ((), "section", 70)],

@@ -6,7 +6,7 @@
 2. The groups of a section make one note while they fit the limit of their language.
 3. A few words go with their neighbour in the section or in one inside it, even beyond the limit.
 4. Small neighbouring sections of one document are joined, headings inside: a note of a few words says little by itself.
-   Their section is what their paths have in common. The end of a divided section does not leave it.
+   Their section is what their paths have in common. The end of a section is not joined with what follows it.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ class _Group(NamedTuple):
     lead: str = ""
     heading: bool = False
     """Whether it begins with a heading."""
+    depth: int = 0
+    """How many headings its beginning stands under."""
 
 
 def iter_notes(
@@ -128,6 +130,7 @@ def iter_notes(
 
     def small(current: _Group, group: _Group) -> bool:
         beside = current.heading and (not first or group.section[:1] == current.section[:1])
+        beside &= len(group.section) >= current.depth
         return (beside or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
 
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
@@ -222,13 +225,15 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
     """Return the blocks as one group, or as several where they do not fit together."""
     last = held[-1]
     start, end = _trimmed(text, held[0].start, last.end, held[0].kind)
-    heading = held[0].kind == "heading"
+    heading, depth = held[0].kind == "heading", len(held[0].section)
     limit = _limit(text[start:end], limits)
     if end - start <= limit + (LONGEST_HEADING if heading else 0):
-        return [_Group(start, end, last.section, frozenset(one.kind for one in held), heading=heading)]
+        return [_Group(start, end, last.section, frozenset(one.kind for one in held), "", heading, depth)]
     before_it = last.start - start  # so that what introduces the block stays with its first piece
     pieces = _divided(text, last, limit - before_it if before_it <= limit // 2 else limit)
-    groups = [_Group(*one, last.section, frozenset({last.kind}), _lead(text, last, one[0])) for one in pieces]
+    groups = [
+        _Group(*one, last.section, frozenset({last.kind}), _lead(text, last, one[0]), depth=depth) for one in pieces
+    ]
     if len(held) == 1:
         return groups
     if groups[0].end - start <= limit + LONGEST_HEADING:
