@@ -43,7 +43,7 @@ FAMILIES: dict[str, tuple[str, object]] = {
     "says little (en)": ("english.LONGEST_FRAGMENT", 0),
     "the answer's name (en)": (f"{ENGLISH}._name_given", NONE),
     "names side by side (en)": (f"{ENGLISH}._rivals", lambda *_: ()),
-    "heading (en)": (f"{ENGLISH}._find_heading", NONE),
+    "heading (en)": ("english.is_heading", lambda _: False),
     "X呢 (zh)": (f"{CHINESE}._about", NONE),
     "says little (zh)": ("chinese.says_little", lambda _: False),
     "pronoun (zh)": (f"{CHINESE}._pronouns", NONE),

@@ -95,11 +95,6 @@ def test_dialogues_are_understood_alike_in_traditional_chinese(said_in: str) -> 
             "它的平均复杂度是多少（推荐使用快速排序；有什么好的排序算法）？",
         ),
         (["特朗普是谁？", "政治家"], "其出生地在哪里？", "特朗普的出生地在哪里？"),
-        (
-            ["Redis 有哪些选项？", "a.md › 选项 [1]\n| 名称 | 默认 |\n| --- | --- |\n| host | - |\n| port | 6379 |"],
-            "第二个是什么意思",
-            "port是什么意思",
-        ),
     ],
 )
 def test_rewrites(texts: list[str], query: str, expected: str) -> None:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from theworld.references.chinese_topics import (
     ASKING,
     MEASURE,
-    TIME,
     asks_for,
     bare,
     joined_names,
@@ -21,25 +20,21 @@ from theworld.references.chinese_topics import (
     topic_of,
 )
 from theworld.references.config import any_of, pattern_of
-from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone, is_small_talk
-from theworld.references.frames import in_frame, joined, with_context
-from theworld.references.history import last_answer, text_of, topic_tokens
+from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
+from theworld.references.frames import in_frame, with_context
+from theworld.references.history import last_answer, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
 _BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")  # with or by what it was done: the next turn may be about either
-_IN_A_PLACE = ("上", "里", "中", "内", "下")  # ends of what says where the thing is that a question is about
 _PLACES = ("里", "儿", "边", "地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
     r"|[^，。,]{1,8}(?:时|时候|[之以][前后])$"
 )
-_UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]")
-"""Several clauses, or a verb at the beginning (also of a topic: 用Docker部署): what it is about is not sure."""
-_AMOUNT = re.compile(
-    "[放加用倒配兑撒搁添要](?:多少|几)[克勺斤两升杯片根颗粒滴]?(?P<noun>(?![钱人年月天次度个]|时间|小时|分钟)[^，。,吗呢啊了的]{1,6})$"
-)  # What is measured out, of which the next turn may name another: 要放多少盐
+_UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]|[上里中内下]$")
+"""Several clauses, a verb at the beginning (of a topic: 用Docker部署), the end of a place (火星上): it is not sure."""
 _LATIN_WORDS = re.compile(r"[A-Za-z][\w.+#/-]*(?: [A-Za-z][\w.+#/-]*)*", re.ASCII)
 _ONE_SIDED = (
     "(?:那么?|还)?(?:(?:和(?![平尚服谐解田睦])|跟(?![踪进单])|与(?!会)|比(?![例赛较如特萨]))[^和跟与]{2,}?(?:有|比|相|哪|一样)"
@@ -54,7 +49,8 @@ _PRONOUN = (
 _POINTING = (
     "^其中(?!间)|^该(?![不怎如去是])..(?=«chinese.after_said»)"
     f"|(?<!在)[这那](?:[一几]?(?:{MEASURE}|«chinese.pointed_units»)|«chinese.pointed_times»)(?!们|么)"
-)  # What points at something said: 其中, 该设置有, 这种, 那时
+    "|第.[种步]|最后[一那][个种步]|[前后]者"
+)  # What points at something said: 其中, 该设置有, 这种, 那时, 第二种
 _SEQUEL = (
     f"^«chinese.rejections»|^{_ONE_SIDED}"
     "|^(?=.{1,15}$)(?:«chinese.additions»|那.*呢$|.*?«chinese.orders»)"
@@ -87,9 +83,7 @@ class ChineseFollowUp(FollowUp):
         """Return the question before with a value in the place of its like, or the value of its topic; else None."""
         if alone := super().refill(value, named=named and not value.isascii()):
             return alone
-        question, owner = in_frame(self.filled)[0].strip(" ？?。！!"), bare(self.query).endswith("的呢")
-        last = self._value(self.asked) or ["", *re.split("[？?] *", question)[1:]][-1]  # "怎么激活？Windows 版"
-        query = _filled(value, question, last, owner=owner)
+        query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"))
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
 
     def _value(self, query: str) -> str:
@@ -123,21 +117,13 @@ class ChineseFollowUp(FollowUp):
         if asks_for(asked) and not (word[1:] in _PLACES or other):
             return self._name_asked(thing=thing)
         about, context = in_frame(before.text)
-        topic, source = topic_of(about), before.source
+        topic = topic_of(about)
         goes_on = context and bare(about) == bare(asked)  # 管理员密码是多少, of what stands in its context
-        unclear = any(map(_UNSURE.search, (about, topic))) or topic.endswith(_IN_A_PLACE)
+        unclear = any(map(_UNSURE.search, (about, topic)))
         if goes_on or unclear or not has_ideographs(before.text):
             return None
-        things = pattern_of(r"\d|«chinese.things»$")
-        if person and things.search(fold_in_place(topic)):  # what 试用期呢 filled is about someone
-            topic, source = self._topic_filled()
-        return Antecedent(topic, source) if topic and not (person and things.search(fold_in_place(topic))) else None
-
-    def _topic_filled(self) -> Antecedent:
-        """Return what the last question is about that is asked in full, not as "X呢？"."""
-        turns = ((i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "user")
-        whole = (turn for turn in turns if not (self._value(turn[1]) or is_small_talk(turn[1])))
-        return next((Antecedent(topic_of(text), i) for i, text in whole), Antecedent("", -1))
+        no_person = person and pattern_of(r"\d|«chinese.things»$").search(fold_in_place(topic))
+        return Antecedent(topic, before.source) if topic and not no_person else None
 
     def _name_asked(self, *, thing: bool) -> Antecedent | None:
         """Return the name that the last answer gives, of names compared the one it holds."""
@@ -150,7 +136,7 @@ class ChineseFollowUp(FollowUp):
         return Antecedent(name, self.before.source if compared else said) if name else None
 
     def _dependent(self) -> Standalone:
-        """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
+        """Read 这种, 第二种, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
         match = pattern_of(_POINTING).search(self.folded)
         if match and not _bound(self.folded[: match.start()], 3):
             return self.in_context(self.span(match), "pronoun")
@@ -160,17 +146,11 @@ class ChineseFollowUp(FollowUp):
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 
-def _filled(value: str, question: str, last: str, *, owner: bool) -> str | None:
-    """Return a question with a value in the place of the `last` one, of what is measured out, or of its topic.
-
-    An attribute is asked of that, but for an `owner` ("X的呢").
-    """
+def _filled(value: str, question: str) -> str | None:
+    """Return a question with a value in the place of its Latin words or its topic; an attribute is asked of that."""
     topic = topic_of(question)
-    if not owner and any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
+    if any_of("chinese", "attributes").fullmatch(fold_in_place(value)):
         return f"{topic or question}的{value}"
-    if place := _place(value, question, last, topic):
-        before, _, after = question.rpartition(place)
-        return joined(before, value, after)
     latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
     if len(latin) == 1 or (latin and question.startswith(latin[0])):  # a sentence begins with its topic
         return question.replace(latin[0], value)  # of "怎么在 nginx 上部署" the like of express is nginx
@@ -178,17 +158,9 @@ def _filled(value: str, question: str, last: str, *, owner: bool) -> str | None:
     whole = not after.strip("吗呢吧") and (not before or ASKING.match(before))  # of "怎么申请休假" all but how
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
     if topic and alike and not whole and not asks_for(question):
-        return joined(before, value, after)
+        said = next(n for n in range(len(value), -1, -1) if after.startswith(value[len(value) - n :]))
+        return before + value + after[said:]
     return None
-
-
-def _place(value: str, question: str, last: str, topic: str) -> str:
-    """Return what a value takes the place of where that is no topic: the `last` value, or what is measured out."""
-    like = last in question and has_ideographs(last) == has_ideographs(value) and not last.isdecimal()
-    if last and like and not (TIME.search(last) or ASKING.search(last)):
-        return last
-    amount = _AMOUNT.search(fold_in_place(question)) if value[-1] not in topic else None
-    return question[slice(*amount.span("noun"))] if amount else ""
 
 
 def _bound(before: str, least: int = 2) -> bool:

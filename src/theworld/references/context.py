@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
-from itertools import chain
-from operator import itemgetter
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from theworld.references.chinese_topics import ASKING, LONGEST_NOUN, MEASURE, topic_of
+from theworld.references.chinese_topics import ASKING, MEASURE, topic_of
 from theworld.references.config import pattern_of
 from theworld.references.detection import Detected, Kind, Span, asks_of_chat_alone
 from theworld.references.frames import (
@@ -21,54 +19,41 @@ from theworld.references.frames import (
     CORRECTIONS,
     FINITE,
     LEADING,
-    LONGEST_CONTEXT,
     LONGEST_FILLER,
     in_frame,
-    places_of,
     refilled,
     root_of,
     with_context,
 )
 from theworld.references.history import (
-    by_overlap,
     cut_at_word,
     last_answer,
     named_words,
     names_in,
     text_of,
-    topic_tokens,
 )
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import place_of, split_sentences
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
+from theworld.text.phrases import PhraseTable
 from theworld.text.sentences import FENCE
-from theworld.text.tokens import tokens
+from theworld.text.tokens import token_set
 
 ITEM = "an item of a list"
 CORRECTED = "the question before, with what was meant"
 REFILLED = "the question before, with one thing changed"
+AGAIN = "the question before, once more"
 Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
 LONGEST_REPLY = 600  # characters, in Chinese half as many, of an answer that is told; a longer one is passages
 LONGEST_INLINE = 40  # characters of an item that takes the ordinal's place; a longer one is context, as a step is
-MOST_READ = 4  # answers whose sentences are read for lists
-_STEPS = ("step", "phase", "point", "number", "步", "点", "条", "项")
+_STEP = re.compile("step|phase|point|number|[步点點条條项項]", re.IGNORECASE)  # an item with a number
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _ITEM_ENDS = CLOSING + ";；"
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)")
-_ROW = re.compile(r"[ \t]*\|[ \t]*(?P<cell>[^|]+)\|")
-_PART = "(?:[^,，.。;；:：!?！？、]|(?<=[A-Za-z0-9])[.:](?=[A-Za-z0-9/]))+"
-"""An item of an enumeration; versions, addresses and commands have stops and colons within."""
 _COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|：")
-_ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|或者|[和与或、]){_PART}")
-_SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|或者|[和与或]")
-_BRACKETED = re.compile(r"\s*(?:\([^()]*\)|（[^（）]*）)")
-_ROUND = re.compile(
-    r"(?i)\b(?:I|you|we|he|she|it|they|there|who|which|that|so|if|when|as|is|are|was|were|be|can|may|must|will|has|have|had)\b"
-    r"|[的都是等，。]|(?:^|[都也只还要共般])有(?![线机效限])|[一二两三四五六七八九十\d]+[个种类项条款]"
-)  # What no noun holds: it belongs to a clause, or to what is round a list
 _COUNTED = ("first 一 1 former 前", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
@@ -78,14 +63,14 @@ ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former|[1-9](?=st|nd|rd|th))(?:st|nd|rd|th)?\b"
     rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+of\s+(?:those|these|them)\b"
     r"|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
-    r"(?P<told>\s+(?:that\s+)?you\s+\w+\b)?(?! of\b)|(?=\W*$|,))"
+    r"(?! of\b)|(?=\W*$|,))"
     r"|\b(?:step|option|item|point)\s+(?P<number>[1-9])(?![\w.]|\s+of\b)"
     rf"|第(?P<cn>[一二三四五1-9]){_COUNTED_BY}(?!月|年|人|问题[:：,，])|(?P<end>最后|[前后])(?:(?:一|那){_COUNTED_BY}|(?<=[前后])者)"
-    rf"|(?P<other>\bthe\s+other(?:\s+(?:one|option|way|kind)\b|(?=\W*$|\s+(?:{FINITE})\b))|另外?[一那]{_COUNTED_BY})"
-)  # An item by its place, or of two "the other one", 另一个
+)  # An item by its place
 _SMALL_TALK = (
     r"«english.small_talk»(?:[\s,!.]+«english.small_talk»)*|(?=.{1,20}$)(?:«chinese.small_talk»[\s，。！,.!~～]*)+"
 )
+_FORM = r"\W*(?:«language.around_form»\W*)*«language.form»\W*(?:«language.around_form»\W*)*"
 _SAYS_NO_MORE = re.compile(
     r"(?i)(?:\b(?:and|or|so|no|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有不是对]|\W)*"
 )
@@ -158,7 +143,7 @@ class FollowUp:
         """What a filler goes with: the question before in its context, or what that fills or asks of a step of."""
         own, root = self.frame
         asked = ORDINAL.search(fold_in_place(own))
-        return root if root and (self.filler.match(own) or (asked and _is_step(asked[0]))) else self.before.text
+        return root if root and (self.filler.match(own) or (asked and _STEP.search(asked[0]))) else self.before.text
 
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
@@ -173,6 +158,11 @@ class FollowUp:
         sources = tuple(sorted({found.source for found in used if found.source >= 0}))
         return Standalone(query, (dependent(span, kind),), (used[0].text,), sources, (), reason, sure)
 
+    def again(self) -> Standalone | None:
+        """ "Shorter, please": the question before, of whose answer this says how it should be; None for others."""
+        about_form = self.before.text and pattern_of(_FORM).fullmatch(fold_in_place(self.query))
+        return self.changed(self.before.text, self.whole, "continuation", AGAIN, self.before) if about_form else None
+
     def corrected(self) -> Standalone | None:
         """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for others."""
         before, folded = self.before, fold_in_place(self.query)
@@ -186,8 +176,8 @@ class FollowUp:
                 topic = topic_of(in_frame(query)[0]) if rejected else ""
                 query = f"{topic}{value}" if topic and rejected not in topic else self.alone(value, self.history)
             [(*_, old)], [(*_, new)] = LEADING.findall(rejected), LEADING.findall(value)
-            for start, end in places_of(old, query)[::-1]:
-                query = query[:start] + new + query[end:]
+            for place in PhraseTable([(old, None)]).find(fold_in_place(query))[::-1]:
+                query = query[: place.start] + new + query[place.end :]
             alone = self.changed(query, self.whole, "continuation", CORRECTED, before)
             if query == before.text:
                 if not match["head"]:  # nothing says that something was meant
@@ -212,58 +202,26 @@ class FollowUp:
         match = ORDINAL.search(fold_in_place(self.query))
         if match is None:
             return None
-        english = match["en"] or match["number"]
-        word, span, noun = english or match["cn"] or match["end"], self.span(match), match["noun"]
-        if match["other"]:
-            return self._other(span)
-        rank = RANKS[word]
-        offers = (offer for offer in self._offers(match) if len(offer[2]) > max(rank, 1))
-        nearest = next(offers, (0, -1, ()))
-        sought = noun or not english
-        named, index, items = next(filter(itemgetter(0), offers), nearest) if sought and not nearest[0] else nearest
-        if not items or (noun and not (named or match["told"])):
-            listed = not noun and span.phrase.endswith(("者", "步"))  # but for "第一个电池"
-            return self.in_context(span, "pronoun") if listed else None
-        span = span._replace(end=span.end if noun else span.end + named)
+        rank, span = RANKS[match["en"] or match["number"] or match["cn"] or match["end"]], self.span(match)
+        offers = self._offers(match["noun"] or "", steps=_STEP.search(match[0]) is not None)
+        index, items = next((offer for offer in offers if len(offer[1]) > max(rank, 1)), (-1, ()))
+        if not items:
+            return None
         chosen = Antecedent(items[rank], index)
         return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
 
-    def _other(self, span: Span) -> Standalone | None:
-        """ "The other one": of the latest list of two, of which the question before names one, the one it does not.
-
-        In "is one better than the other?" both are meant.
-        """
-        if {"one", "either"} & set(tokens(self.query[: span.start])) or "一" in self.query[: span.start]:
-            return None
-        asked = fold_in_place(self.before.text)
-        for _, index, items in self._offers(None):
-            left = [item for item in items if place_of(fold_in_place(_name_of(item)), asked) < 0]
-            if len(items) == 2 and len(left) == 1:
-                chosen = Antecedent(left[0], index)
-                return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
-        return None
-
-    def _offers(self, ordinal: re.Match[str] | None) -> Iterator[tuple[int, int, Sequence[str]]]:
-        """Yield of each list the noun's length where it is named so, its answer, its items: lines before sentences.
-
-        Of an answer's sentences those come first that hold more of what was asked.
-        """
-        answers = [i for i in self.recent if i and self.history[i].role == "assistant"]
-        asked = {i: fold_in_place(text_of(self.history[i - 1])) for i in answers}
-        fresh = sorted(answers, key=lambda i: ORDINAL.search(asked[i]) is not None)  # no list answers an ordinal
-        lists = partial(lists_in, steps=ordinal is not None and _is_step(ordinal[0]))
-        for read, places in ((lists, answers), (enumerations_in, fresh[:MOST_READ])):
-            for i in places:
-                content = self.history[i].content or ""
-                parts = [content] if read is lists else by_overlap(text_of(self.history[i - 1]), content)
-                for items in chain.from_iterable(map(read, parts)):
-                    lead = asked[i] + " " + fold_in_place(content.partition(items[0])[0][-LONGEST_CONTEXT:])
-                    named = _named(ordinal, lead) if ordinal else 0
-                    yield named, i, [_plain(item).strip(_ITEM_ENDS) for item in items]
+    def _offers(self, noun: str, *, steps: bool) -> Iterator[tuple[int, Sequence[str]]]:
+        """Yield each list of an answer and its index, the latest first, where this or its question has the noun."""
+        for i in self.recent:
+            content = self.history[i].content or ""
+            said = f"{text_of(self.history[i - 1])} {content}"
+            if i and self.history[i].role == "assistant" and token_set(noun) <= token_set(said):
+                for items in lists_in(content, steps=steps):
+                    yield i, [_plain(item).strip(_ITEM_ENDS) for item in items]
 
     def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
         """Return the query with an item, but for a proper name what its list answered, or the question before."""
-        step = _is_step(span.phrase)
+        step = _STEP.search(span.phrase) is not None
         text = chosen.text if step else _name_of(chosen.text)
         before, after = self.query[: span.start], self.query[span.end :]
         if _SAYS_NO_MORE.fullmatch(before + after):
@@ -299,24 +257,9 @@ class FollowUp:
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
 
-def _is_step(ordinal: str) -> bool:
-    """Return whether an ordinal means one of steps, or of other sentences: "the third step", "step 3", 第三步."""
-    return any(fold_in_place(ordinal).strip(" 1234567890").endswith(word) for word in _STEPS)
-
-
 def _name_of(item: str) -> str:
     """Return what an item of a list is called, without what a colon adds."""
     return _COLON.split(item)[0].strip() or item
-
-
-def _named(ordinal: re.Match[str], lead: str) -> int:
-    """Return the length of the noun after an ordinal where what leads to a list speaks of such: ferries, 干部."""
-    noun, after = ordinal["noun"], ordinal.string[ordinal.end() :][:LONGEST_NOUN]
-    if noun:
-        words = (word.strip(CLOSING + ",;:") for word in lead.split() if word[0] == noun[0])
-        return len(noun) * any(word != noun and tokens(word) == tokens(noun) for word in words)
-    lengths = () if ordinal["en"] or ordinal["number"] else range(len(after), 1, -1)
-    return next((n for n in lengths if after[:n] in lead and topic_tokens(after[:n])), 0)
 
 
 def dependent(span: Span, kind: Kind) -> Detected:
@@ -335,67 +278,31 @@ def beginning(answer: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _lists(text: str) -> tuple[tuple[str, list[str]], ...]:
-    """Return the kinds of the lists of a text (`row`, `bullet`, `number`) and their items, one within an item after its
-    own; prose ends one whose numbers do not go on.
+def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of a text, one within an item after its own; of `steps` those with numbers, if there is any.
 
-    The rows of a table are a list by what their first cells say.
+    A paragraph ends a list, unless its numbers go on after it.
     """
-    lists: list[tuple[str, list[str]]] = []
+    lists: list[tuple[bool, list[str]]] = []
     within: list[tuple[tuple[int, bool], list[str]]] = []  # depths and lists round an item, the outermost first
-    goes_on, apart, fenced, in_table = False, True, False, False
+    ended, apart, fenced = False, True, False
     for line in text.splitlines():
-        if row := None if fenced else _ROW.match(line):
-            cell = row["cell"].strip()
-            if in_table:
-                lists[-1][1].extend([cell] * bool(cell))
-            elif cell and not cell.strip(":-"):  # the rule below a table's header
-                lists.append(("row", []))
-                in_table = True
-            within, goes_on = [], False
-            continue
-        in_table = False
         fenced ^= FENCE.match(line) is not None
-        if match := None if fenced else _ITEM.fullmatch(line):
+        match = None if fenced else _ITEM.fullmatch(line)
+        if match:
             depth = len(match["indent"].expandtabs()), line.lstrip()[0] in "-*•"  # numbers stand round bullets
-            if not goes_on and within and match["number"] != str(len(within[0][1]) + 1):
+            if ended and within and match["number"] != str(len(within[0][1]) + 1):
                 within = []
             while within and depth < within[-1][0]:
                 within.pop()
             if not within or depth > within[-1][0]:
                 within.append((depth, []))
-                lists.append(("bullet" if depth[1] else "number", within[-1][1]))
+                lists.append((depth[1], within[-1][1]))
             within[-1][1].append(match["text"])
-        goes_on = match is not None or (goes_on and not (line[:1].strip() and (apart or line[0] == "#")))
+        ended = not match and (ended or (apart and bool(line[:1].strip())))
         apart = not line.strip()
-    return tuple(lists)
-
-
-def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
-    """Return the lists of a text, of `steps` those with numbers, or others where none has; never a table's rows."""
-    numbered = [tuple(items) for kind, items in _lists(text) if kind == "number" and steps]
-    return tuple(numbered or (tuple(items) for kind, items in _lists(text) if not (steps and kind == "row")))
-
-
-@lru_cache(maxsize=1024)
-def enumerations_in(answer: str) -> tuple[tuple[str, ...], ...]:
-    """Return the enumerations of nouns within sentences ("sencha, assam and oolong"), without what is round them."""
-    found: list[tuple[str, ...]] = []
-    for match in _ENUMERATION.finditer(_BRACKETED.sub("", _plain(answer[: LONGEST_CONTEXT * 3]))):
-        first, *middle, last = (part.strip() for part in _SEPARATOR.split(match.group()))
-        if middle and _ROUND.search(middle[0]) and not _ROUND.search(first):
-            first, *middle = middle  # "Currently, we have it in Rome and Oslo"
-        chinese = has_ideographs(first + last)
-        first, last = _ROUND.split(first)[-1].strip(), _ROUND.split(last)[0].strip()
-        if not chinese:
-            first = " ".join(first.split()[-max(len(other.split()) for other in middle or [last]) :])
-        elif middle and has_ideographs(first):
-            first = first[-max(map(len, middle)) :]
-        items = (first, *middle, last)
-        short = all(items) and max(map(len, items)) <= LONGEST_INLINE
-        if short and (chinese or not any(map(_ROUND.search, middle))):
-            found.append(items)
-    return tuple(found)
+    numbered = [tuple(items) for bullets, items in lists if steps and not bullets]
+    return tuple(numbered or (tuple(items) for _, items in lists))
 
 
 def _plain(text: str) -> str:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
-from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
+from theworld.references.context import ORDINAL, Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
-from theworld.references.frames import FINITE, NOUN, PREPOSITION, in_frame
+from theworld.references.frames import PREPOSITION, in_frame
 from theworld.references.history import (
     by_overlap,
     is_heading,
@@ -26,7 +26,9 @@ from theworld.references.history import (
     topic_tokens,
 )
 from theworld.state import Message
-from theworld.text import tokens, without_qualifier
+from theworld.text import without_qualifier
+from theworld.text.folding import fold_in_place
+from theworld.text.tokens import token_set
 
 _PRONOUN = re.compile(
     r"(?i)(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"
@@ -35,26 +37,18 @@ _PRONOUN = re.compile(
 _POSSESSIVE = re.compile(
     r"(?i)(?:his|hers|theirs?|its)\b|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w"
 )
+_DETERMINERS = frozenset({"a", "an", "the", "this", "any", "every", "each", "no", "my", "your", "our"})
 _EXPLETIVE = re.compile(
     r"(?i)\b(?:(?:is|was|be)\s+it|it\s+(?:is|was|takes?|means?|costs?))\s+(?:\w+\s+)?(?:that|to)\b"
     r"|\b(?:an?|if the) [\w-]+.*\bits?\b"
 )  # It stands for the clause that follows ("Is it safe to ..."), or for what came before ("May a pot boil if it ...")
-_DETERMINERS = frozenset({"a", "an", "the", "this", "any", "every", "each", "no", "my", "your", "our"})
-_WITHIN = re.compile(rf"(?<=\s){NOUN}\s+{PREPOSITION}\s+$", re.IGNORECASE)
-"""The noun beside which a pronoun stands: what "send an SMS with it" is about is no SMS."""
-_EXISTS = "".join(rf"(?<!\b{word}\s)" for word in (*FINITE.split("|"), "be", "hi", "hello"))
-_THERE = rf"(?<=\w\s){_EXISTS}there(?!\W*$|['’]s|\s+(?:{FINITE}|be|any|no)\b)"
-"""A place within a sentence: neither what exists ("are there", "there is") nor a greeting."""
 _DEMONSTRATIVE = re.compile(
     r"(?i)(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?:(?!only)[\w-]+\s+)?ones?(?!\s+(?:who|that|which|of|with|in)\b)"
-    rf"|{PREPOSITION}\s+there|{_THERE})\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
+    rf"|{PREPOSITION}\s+there)\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b(?!\s+of\b)"
     r"|\bthat\W*$)"
 )
-_WHICH_ONE = re.compile(
-    rf"(?i)\b(?:which|what)\s+(?!(?:{FINITE}|of|ones?)\b)\w+.*\b(?:{FINITE})\s+the\s+[\w-]+\s+ones?\b"
-)  # A question that names what "one" stands for: "Which plan is the cheaper one?"
 _CONTINUES = re.compile(
     r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
@@ -139,23 +133,20 @@ class EnglishFollowUp(FollowUp):
         return replace(alone, references=references, antecedents=antecedents, options=options)
 
     def _bound(self, pronoun: re.Match[str], kind: str) -> bool:
-        """Whether a name before the pronoun in the query is its antecedent, or a clause that follows "it"."""
-        before = self.query[: pronoun.start(kind)]
-        apart = before if _POSSESSIVE.match(self.query, pronoun.start(kind)) else _WITHIN.sub("", before)
-        empty = _EXPLETIVE.finditer(apart + self.query[len(before) :]) if kind == "it" else ()
-        if pronoun[kind] == "IT" or any(match.start() <= len(apart) < match.end() for match in empty):
-            return True
-        if self.long and (kind != "it" or not _DETERMINERS.isdisjoint(apart.lower().split())):
-            return True
-        return any(name.start + len(name.text) <= len(apart) for name in self.named)
+        """Whether a pronoun stands for a name before it in the query, for a clause, or for what a long query has."""
+        named = any(name.start + len(name.text) <= pronoun.start(kind) for name in self.named)
+        empty = _EXPLETIVE.finditer(self.query) if kind == "it" else ()
+        clause = any(match.start() <= pronoun.start(kind) < match.end() for match in empty)
+        other = kind != "it" or not _DETERMINERS.isdisjoint(self.query[: pronoun.start(kind)].lower().split())
+        return (self.long and other) or pronoun[kind] == "IT" or named or clause
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
         """Return the equally good antecedents, the best first: names side by side."""
         if self.forced or kind == "they":
             return ()
-        given = () if self.heading else _side_by_side(self._name_giving())
-        beside = _side_by_side(self.before) or [name for name in given if self._goes_on_with(name.text, kind)]
-        rivals = [name for name in beside if kind not in {"he", "she"} or looks_like_person(name.text)]
+        rivals = [
+            name for name in _side_by_side(self.before) if kind not in {"he", "she"} or looks_like_person(name.text)
+        ]
         return rivals if len(rivals) > 1 else ()
 
     def _antecedent(self, kind: str) -> Antecedent | None:
@@ -188,32 +179,28 @@ class EnglishFollowUp(FollowUp):
         others = (other.text for other in sure_names(self.asked) if unclear or " " in other.text)
         return looks_like_person(name) and not any(map(looks_like_person, others))
 
-    def _name_giving(self) -> Antecedent:
-        answer, index = last_answer(self.history)
-        asks = index >= self.before.source and _ASKS_NAME.match(self.before.text)
-        return Antecedent(next(iter(by_overlap(self.before.text, answer) if asks else ()), ""), index)
-
     def _name_given(self) -> Antecedent | None:
         """Return the first new name of the answer, if it is all that this says or the question asks who."""
-        answer, question = self._name_giving(), self.before.text
-        known = frozenset(tokens(question))
-        name = next((name for name in names_in(answer.text) if not frozenset(tokens(name.text)) <= known), None)
-        if name is None or answer.text[: name.start].rstrip()[-1:].isdigit():  # of a number: a unit
+        said, index = last_answer(self.history)
+        question, asks = self.before.text, index >= self.before.source and _ASKS_NAME.match(self.before.text)
+        answer, known = next(iter(by_overlap(question, said) if asks else ()), ""), token_set(question)
+        name = next((name for name in names_in(answer) if not token_set(name.text) <= known), None)
+        if name is None or answer[: name.start].rstrip()[-1:].isdigit():  # of a number: a unit
             return None
-        alone = len(answer.text.split()) <= len(name.text.split()) + 2
+        alone = len(answer.split()) <= len(name.text.split()) + 2
         who = "who" in question[:12].lower() and not name.opening
-        return Antecedent(name.text, answer.source) if alone or who else None
+        return Antecedent(name.text, index) if alone or who else None
 
     def _dependent(self, *, fills: bool) -> Standalone:
         """Find what makes a query without pronouns depend on the turns before: "that", "and", "else", nothing named."""
         if self.long:
             return Standalone()
-        own_one = _WHICH_ONE.search(self.query)
-        if match := None if own_one else _DEMONSTRATIVE.search(self.query):
+        ordinal = ORDINAL.search(fold_in_place(self.query))
+        if match := _DEMONSTRATIVE.search(self.query) or (None if ordinal and ordinal["noun"] else ordinal):
             return self.in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
-        most = MOST_OWN_WORDS if _ADDS.search(self.query) and not own_one else int(few)
+        most = MOST_OWN_WORDS if _ADDS.search(self.query) else int(few)
         bare = (not self.named and len(own) <= most) or self.fragment
         match = _CONTINUES.match(self.query)
         known = {name.text for name in self.named} & {name.text for name in self.names}

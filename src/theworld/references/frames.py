@@ -1,4 +1,4 @@
-"""What a turn does with the frame of the question before: a change of topic ("换个话题，…") drops all but persons.
+"""What a turn does with the frame of the question before: a change of topic ("换个话题，…") drops it.
 
 A correction ("I meant X, not Y", "不是Y，我问的是X") keeps it and puts X in the place of Y, or of its like: a year of a
 year, a name of a name. Where nothing is alike the filler stands before its frame in brackets.
@@ -15,7 +15,7 @@ from theworld.references.history import names_in, sure_names
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
-from theworld.text.tokens import token_set, tokens
+from theworld.text.tokens import token_set
 
 LONGEST_FILLER = 60
 LONGEST_CONTEXT = 200  # characters added at most
@@ -23,7 +23,6 @@ CLOSING = " \t\n?？!！.。"
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
 FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
 PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
-_BEFORE_NOUN = rf"\b(?:{FINITE}|{PREPOSITION}|the|an?|my|your|our)\s+"
 _GAP = r"[\s,.!，。！、:：—-]*"
 _ANNOUNCED = rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_changes»"
 _TOPIC_CHANGE = (  # in Chinese a blank does for a comma
@@ -58,7 +57,6 @@ _LIKES = (
     re.compile(_NUMBER),
     re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
 )  # Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like
-_LATIN_WORD = re.compile(r"[a-z0-9]+(?:[.+#'’_-]+[a-z0-9]+)*[+#]*")
 _NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
 """A number with what it counts or names: "exit code 143", "E501"."""
 
@@ -70,16 +68,6 @@ def topic_change(text: str) -> int | None:
     return match.end() if match else None
 
 
-def places_of(phrase: str, text: str) -> list[tuple[int, int]]:
-    """Return where a text holds a phrase, left to right; Latin words in any of their forms."""
-    folded = fold_in_place(text)
-    if has_ideographs(phrase) or not phrase:
-        return [match.span() for match in re.finditer(re.escape(fold_in_place(phrase)), folded) if phrase]
-    words = [match.span() for match in _LATIN_WORD.finditer(folded)]
-    pairs = zip(words, words[len(phrase.split()) - 1 :], strict=False)
-    return [(start, end) for (start, _), (_, end) in pairs if tokens(folded[start:end]) == tokens(phrase)]
-
-
 def refilled(value: str, frame: str, *, named: bool) -> str | None:
     """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
     [(preposition, article, filler)] = LEADING.findall(value)
@@ -87,8 +75,6 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
     places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
     if named and not places and names_in(filler):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
-    if not (places or kind or preposition):
-        places = _of_a_kind(filler, frame)
     if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
         phrases = {match.span(2): match[1].lower() for match in _PHRASE.finditer(frame)}
         same = [place for place in phrases if phrases[place] == preposition.lower()]
@@ -96,8 +82,8 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
         places = same
     if not places:
         return None
-    parts = frame[: places[-1][0]], filler, frame[places[-1][1] :]
-    return "".join(parts) if kind else joined(*parts)
+    start, end = places[-1]
+    return f"{frame[:start]}{filler}{frame[end:]}"
 
 
 def _kind_of(filler: str) -> re.Pattern[str] | None:
@@ -107,21 +93,6 @@ def _kind_of(filler: str) -> re.Pattern[str] | None:
     numbered = _NUMBERED.fullmatch(filler)
     what = re.escape(numbered["what"]) if numbered else ""
     return re.compile(rf"(?<![A-Za-z\d]){what}\s*{_NUMBER}", re.IGNORECASE) if numbered else None
-
-
-def _of_a_kind(filler: str, frame: str) -> list[tuple[int, int]]:
-    """Return where a question has a thing of the same last word: "parental leave" for "sick leave"."""
-    last = re.escape(filler.rsplit(" ", maxsplit=1)[-1])
-    alike = rf"(?i){_BEFORE_NOUN}(?P<noun>(?:(?!{_BEFORE_NOUN}|(?:I|you|we|they|he|she|it)\b)[\w'’-]+\s+)?{last})\b"
-    return [match.span("noun") for match in re.finditer(alike, frame)] if " " in filler else []
-
-
-def joined(before: str, value: str, after: str) -> str:
-    """Return a question with a value between its parts; what this ends with (Mac 版) is not said again after it."""
-    rest = after.lstrip()
-    ends = (value[start:] for start, character in enumerate(value) if has_ideographs(character))
-    said = next(filter(rest.startswith, ends), "")
-    return before + value + (rest[len(said) :] if said else after)
 
 
 def with_context(query: str, *added: str) -> str | None:

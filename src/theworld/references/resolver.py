@@ -16,7 +16,7 @@ from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
 from theworld.references.context import CORRECTED, ITEM, Antecedent, FollowUp, Standalone, is_small_talk
-from theworld.references.detection import Detected, Span, chat_question, find_references, named_topic, order_references
+from theworld.references.detection import Detected, chat_question, find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import in_frame, root_of, topic_change, with_context
 from theworld.references.history import as_messages, sure_names, text_of, topic_tokens
@@ -31,7 +31,6 @@ _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "a
 _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}  # newer names
 DEEPEST = 3  # follow-ups on follow-ups that are traced back
 LONGEST_DEPENDENT = 300  # characters; a longer query says itself what it is about
-_PERSONS = frozenset("he him his she her hers 他 她".split())  # who may stay when the topic changes
 MOST_OWN_TOKENS = {"en": 6, "cn": 9}  # of a query that may go on from the one before without saying so
 
 
@@ -82,9 +81,7 @@ class ReferenceResolver:
         alone = _standalone(query, conversation.history, antecedent)
         folded = fold_in_place(query)
         found = find_references(folded, self.config, now or self._now(), conversation.history, conversation.zone)
-        item = alone.references[0].span if alone.reason == ITEM else Span(0, 0, "")  # "the second one you named"
-        rest = folded[: item.start].ljust(item.end) + folded[item.end :]
-        if conversation.history and (span := chat_question(rest if topic_tokens(rest) else folded)):
+        if conversation.history and (span := chat_question(folded)):
             found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
         result = self._assemble(query, order_references([*found, *alone.references]), conversation, alone)
         return self._assist(result, query, conversation) if use_model else result
@@ -190,17 +187,16 @@ def _evidence(query: str, found: Sequence[Detected], conversation: Conversation,
 def _standalone(query: str, history: Sequence[Message], antecedent: str | None = None, depth: int = 0) -> Standalone:
     """Return the query rewritten with its antecedents, or with the one chosen; `query` is None where it needs none."""
     if (start := topic_change(query)) is not None:
-        alone = _standalone(query[start:].rjust(len(query)), history, antecedent, depth)
-        if alone.query and alone.sure and fold_in_place(alone.references[0].span.phrase) in _PERSONS:
-            return replace(alone, query=alone.query.strip())
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
     if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
         return Standalone()
     rules = ChineseFollowUp if has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
     follow_up.nested = depth > 0
-    found = follow_up.corrected() or (Standalone() if is_small_talk(query) else follow_up.rewritten())
-    return found if depth or found.reason or is_small_talk(query) else replace(found, before=follow_up.before)
+    if is_small_talk(query):
+        return follow_up.corrected() or Standalone()
+    found = follow_up.corrected() or follow_up.again() or follow_up.rewritten()
+    return found if depth or found.reason else replace(found, before=follow_up.before)
 
 
 def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
