@@ -20,7 +20,7 @@ from theworld.graph.admission import RunLimit, admit
 from theworld.graph.resources import Resources
 from theworld.graph.tracing import bind
 from theworld.nodes.answer_from_history import answer_from_history
-from theworld.nodes.answer_parts import answer_parts
+from theworld.nodes.answer_parts import answer_parts, parts_finder
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_passages import answer_with_passages
 from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
@@ -41,7 +41,6 @@ from theworld.nodes.retrieve_ontology import retrieve_ontology
 from theworld.nodes.retrieve_sparse import retrieve_sparse
 from theworld.nodes.route_query import route_query
 from theworld.nodes.search_again import Search, search_again
-from theworld.routing.parts import parts_finder
 from theworld.state import Context, QueryInput, QueryOutput, QueryState, Update
 from theworld.wikidata import EntriesByName
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from langgraph.runtime import Runtime
@@ -27,8 +26,7 @@ from theworld.ranking.greedy_cover import piece_scores
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import AnswerSettings, Settings
-from theworld.state import Answer, Candidate, Context, Degradation, Passage, QueryState, Update, context_of
-from theworld.state.answers import place_of
+from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.stores.protocols import DenseStore
 from theworld.stores.records import Note, Span, StoredNote
 
@@ -87,17 +85,14 @@ def answer_with_passages(
     passages = compose_passages(ranked, coverage, limit - places - (len(short.text) if short else 0), read, between)
     if not passages:
         return {"result": short, "degradations": noted}
-    namesakes = share_a_name(ranked)
-    apart = told_apart(passages, namesakes)
-    longer = sum(len(new.place) - len(old.place) for new, old in zip(apart, passages, strict=True))
     answer = short or Answer(kind="extractive", confidence=confidence)
     answer = answer.model_copy(
         update={
             "short": answer.text,
-            "passages": apart,
-            "see_also": see_also(ranked, passages, places - longer, namesakes),
+            "passages": passages,
+            "see_also": see_also(ranked, passages, places),
             "sureness": sureness_of(answer.confidence),
-            "citations": tuple(passage.citation for passage in apart),
+            "citations": tuple(passage.citation for passage in passages),
             "reason": answer.reason or f"the best notes hold what is asked with probability {confidence:.2f}",
         }
     )
@@ -118,23 +113,6 @@ def longest_answer(best: Note, answers: AnswerSettings) -> int:
     most = int(1 / ((1 - ascii_share) / usual + ascii_share / max(usual, answers.passage_characters_en)))
     whole = len(best.lead) + len(best.text) + usual // 3
     return max(usual, whole) if whole <= most else usual
-
-
-def share_a_name(notes: Sequence[Candidate]) -> frozenset[str]:
-    """Return the documents among those of the notes whose file's name and title another one has too."""
-    names = {note.document_id: place_of(note.document_id, note.source, note.title, ()) for note in notes}
-    often = Counter(names.values())
-    return frozenset(document for document, name in names.items() if often[name] > 1)
-
-
-def told_apart(passages: Sequence[Passage], namesakes: Set[str]) -> tuple[Passage, ...]:
-    """Return the passages; places of documents that share their file's name have its whole path."""
-    return tuple(
-        one.model_copy(update={"place": place_of(one.document_id, one.source, one.title, one.section, whole_path=True)})
-        if one.document_id in namesakes
-        else one
-        for one in passages
-    )
 
 
 def meanings(state: QueryState, language: str) -> list[str]:

@@ -176,8 +176,8 @@ OF_ITS_FOLDER = frozenset({"index", "_index", "readme", "__init__"})
 _WORD = re.compile(r"[^\W_]+")
 
 
-def place_of(document_id: str, source: str, title: str, section: Sequence[str], *, whole_path: bool = False) -> str:
-    """Return the file's name or whole path, the title unless the file is named so, and the headings.
+def place_of(document_id: str, source: str, title: str, section: Sequence[str]) -> str:
+    """Return the file's name, the title unless the file is named so, and the headings.
 
     A part that is the one before it, or that one without its brackets, says nothing new and is left out.
     """
@@ -188,7 +188,7 @@ def place_of(document_id: str, source: str, title: str, section: Sequence[str], 
     paths = (path for path in map(PurePosixPath, (document_id, page)) if _FILE.fullmatch(path.name))
     file = next(paths, PurePosixPath())
     folder = file.parent.name if file.stem.casefold() in OF_ITS_FOLDER else ""
-    name = str(file) if whole_path and file.name else f"{folder}/{file.name}" if folder else file.name
+    name = f"{folder}/{file.name}" if folder else file.name
     named_so = title and _words(title) in (_words(name), _words(PurePosixPath(name).stem))
     parts = [name, "" if named_so else title] if name else [title or document_id]
     shown = [part for part in (*parts, *headings) if part]

@@ -253,6 +253,7 @@ def test_the_title_of_a_file_whose_name_comes_again_tells_its_folder(world: Inge
     ("files", "folders"),
     [
         (["a.md", "b.md", "x/index.md", "y/index.md", "x/README.md", "README.md"], {}),
+        (["v1/x/index.md", "v2/x/index.md"], {"v1/x/index.md": "v1/x", "v2/x/index.md": "v2/x"}),
         (["a.md", "b/a.md", "c/b/a.md"], {"a.md": "", "b/a.md": "b", "c/b/a.md": "c/b"}),
         (["v1/how/a.md", "v2/how/a.md"], {"v1/how/a.md": "v1/how", "v2/how/a.md": "v2/how"}),
         (["安卓/安装.md", "苹果/安装.md"], {"安卓/安装.md": "安卓", "苹果/安装.md": "苹果"}),

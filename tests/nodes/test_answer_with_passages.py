@@ -127,17 +127,6 @@ def test_what_is_left_is_named() -> None:
     assert answer.text.endswith("\n\nSee also: d.md › Tea")
 
 
-def test_a_namesake_that_is_only_named_has_its_path_too() -> None:
-    names = ["a.md", "b.md", "c.md", "v1/tea.md", "v2/tea.md"]
-    found = [
-        candidate(3, section=("Tea",), note_id=f"{name}#0", document_id=name, title="Tea", text=f"{TEXTS[3]} {name}")
-        for name in names
-    ]
-    answer = answered(candidates=found, answers={"passage_characters_en": 800})
-    assert answer is not None
-    assert {*answer.see_also, *(passage.place for passage in answer.passages)} >= {"v1/tea.md › Tea", "v2/tea.md › Tea"}
-
-
 def test_what_is_far_less_relevant_is_neither_shown_nor_named() -> None:
     others = [
         candidate(3, section=("Tea",), note_id=f"{name}.md#0", document_id=f"{name}.md", final_score=relevance)
@@ -146,20 +135,6 @@ def test_what_is_far_less_relevant_is_neither_shown_nor_named() -> None:
     answer = answered(candidates=[FOUND[0], *others])
     assert answer is not None
     assert [passage.document_id for passage in answer.passages] == ["leave.md", "near.md"]
-    assert not answer.see_also
-
-
-def test_documents_of_one_file_name_are_told_apart_by_their_paths() -> None:
-    names = ["v1/tea.md", "v2/tea.md", "v2/pay.md"]
-    found = [
-        candidate(3, section=("Tea",), note_id=f"{name}#0", document_id=name, title="Drinks", text=f"{TEXTS[3]} {name}")
-        for name in names
-    ]
-    answer = answered(candidates=found)
-    assert answer is not None
-    places = ["v1/tea.md › Drinks › Tea", "v2/tea.md › Drinks › Tea", "pay.md › Drinks › Tea"]
-    assert [citation.place for citation in answer.citations] == places
-    assert all(f"{place} [" in answer.text for place in places)
     assert not answer.see_also
 
 

@@ -68,6 +68,10 @@ def test_markers(text: str, expected: bool) -> None:
             "b": {"topic": "t", "stance": "old", "updated_at": "2024-01-01"},
         },
         {"a": {"topic": "t", "stance": "old"}, "b": {"topic": "t", "stance": "new", "updated_at": 1735689600}},
+        {
+            "a": {"topic": "t", "stance": "old", "updated_at": "soon"},
+            "b": {"topic": "t", "stance": "new", "updated_at": "2025-01-01"},
+        },
         {"a": None, "b": "text", "c": {"topic": "t"}, "d": {"topic": "t", "stance": "new", "updated_at": None}},
         {
             "a": {"topic": "t", "stance": "new", "updated_at": "2025-01-01"},

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from theworld.nodes.answer_parts import answer_parts
+from theworld.nodes.answer_parts import answer_parts, parts_finder
 from theworld.questions.question import split_parts
 from theworld.routing import DatabaseReader
-from theworld.routing.parts import parts_finder
 from theworld.settings import Settings
 from theworld.state import Context, QueryState
 

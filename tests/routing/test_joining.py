@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theworld.routing.parts import join_parts
+from theworld.nodes.answer_parts import join_parts
 from theworld.state import Answer, Citation, Degradation, QueryState
 
 LATE = Degradation(stage="retrieve_dense", reason="the dense channel was too late", elapsed_ms=1.0)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
@@ -159,21 +159,15 @@ def relevant(ranked: Sequence[Candidate]) -> list[Candidate]:
     return [note for note in ranked if note.final_score >= least.get(note.language, LEAST_ABROAD * best.final_score)]
 
 
-def see_also(
-    ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int, namesakes: Set[str] = frozenset()
-) -> tuple[str, ...]:
-    """Return the places of the best notes that are not shown, each once, as many as `limit` characters hold.
-
-    Those of `namesakes`, documents that share their file's name, have the whole path.
-    """
+def see_also(ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int) -> tuple[str, ...]:
+    """Return the places of the best notes that are not shown, each once, as many as `limit` characters hold."""
     spans = [(one.document_id, one.start, one.end) for one in shown]
     left = (
         note
         for note in ranked
         if not any(name == note.document_id and start < note.end and note.start < end for name, start, end in spans)
     )
-    places = (_place(note, whole_path=note.document_id in namesakes) for note in left)
-    hidden = [place for place in dict.fromkeys(places) if place not in {one.place for one in shown}]
+    hidden = [place for place in dict.fromkeys(map(_place, left)) if place not in {one.place for one in shown}]
     lengths = accumulate(len(place) + FRAME for place in hidden[:MOST_SEE_ALSO])
     return tuple(place for place, length in zip(hidden, lengths, strict=False) if length <= limit)
 
@@ -310,8 +304,8 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     )
 
 
-def _place(note: Note, *, whole_path: bool = False) -> str:
-    return place_of(note.document_id, note.source, note.title, note.section, whole_path=whole_path)
+def _place(note: Note) -> str:
+    return place_of(note.document_id, note.source, note.title, note.section)
 
 
 def answer_text(answer: Answer, language: Language) -> str:

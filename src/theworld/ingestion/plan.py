@@ -54,13 +54,12 @@ def divided(document: SourceDocument, limits: NoteSettings) -> Iterator[NoteSpan
 def folders_of_namesakes(files: Iterable[str]) -> dict[str, str]:
     """Return, by the path of each file that shares its name with others, as much of its folder as tells it from them.
 
-    Pages of a manual for several platforms or versions share titles and most of their words. What stands for its
-    folder (`index.md`) is not among them: it has the folder's title.
+    Pages of a manual for several platforms or versions share titles and most of their words. What stands for its folder
+    (`index.md`) has the folder's name with its own.
     """
     alike: dict[str, list[PurePosixPath]] = defaultdict(list)
     for path in map(PurePosixPath, files):
-        if path.stem.casefold() not in OF_ITS_FOLDER:
-            alike[path.name].append(path)
+        alike["/".join(path.parts[-2 if path.stem.casefold() in OF_ITS_FOLDER else -1 :])].append(path)
     found: dict[str, str] = {}
     for paths in alike.values():
         if len(paths) > 1:

@@ -131,8 +131,7 @@ class Conversation:
         """Return the cache's best stance, one on the topic before the latest; without any the history's."""
         wanted, kept = topic_tokens(topic), (self.stance_cache or {}).values()
         if entries := [entry for entry in kept if isinstance(entry, Mapping) and entry.get("stance")]:
-            rank = lambda e: (overlap(wanted, f"{e.get('topic')} {e['stance']}"), str(e.get("updated_at") or ""))  # noqa: E731
-            best = max(entries, key=rank)
+            best = max(entries, key=lambda e: (overlap(wanted, f"{e.get('topic') or ''} {e['stance']}"), _moment(e)))
             subject, stance = str(best.get("topic") or "").strip(), str(best["stance"])
             template: str = load_table("language")["labels"][self.language]["stance"] if subject else "{stance}"
             text = template.replace("{topic}", subject).replace("{stance}", stance)
@@ -185,6 +184,18 @@ def extract_stances(
                 at = kept.get("updated_at", "")
             stances[key] = {"topic": topic, "stance": sentence, "updated_at": at}
     return dict(list(stances.items())[-MOST_STANCES:])
+
+
+def _moment(entry: Mapping[str, Any]) -> tuple[int, float, str]:
+    """Return a key that sorts moments and numbers by time, and other texts before them."""
+    value = entry.get("updated_at")
+    if type(value) in {int, float}:
+        return 1, float(value or 0), ""
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        return 0, 0.0, value if isinstance(value, str) else ""
+    return 1, in_zone(moment, UTC).timestamp(), ""
 
 
 class Quote(NamedTuple):
