@@ -231,7 +231,7 @@ def test_ambiguity_arriving_later_changes_the_keys_of_older_notes(world: Ingesto
     assert [m.key for m in world.notes()["b.md#0"].mentions] == ["jpl"]
 
 
-def test_the_title_of_a_file_whose_name_comes_again_tells_its_folder(world: Ingestor) -> None:
+def test_the_title_of_a_file_whose_name_and_title_come_again_tells_its_folder(world: Ingestor) -> None:
     text = "# Backup\n\nPress the key."
     world.write("mac/backup.md", text)
     world.write("mac/index.md", "# Manual\n\nIt has pages.")
@@ -239,13 +239,17 @@ def test_the_title_of_a_file_whose_name_comes_again_tells_its_folder(world: Inge
     assert [title for _, title, _ in world.store.titles("default")] == ["Backup", "Manual"]
     world.write("linux/backup.md", text)
     world.write("linux/index.md", "# Guide\n\nIt has pages.")
+    world.write("mac/keys.md", "# Keys\n\nOf a computer.")
+    world.write("linux/keys.md", "# 按键\n\nOf a computer.")
     world()
     titles = {document: title for document, title, _ in world.store.titles("default")}
     assert titles == {
         "linux/backup.md": "Backup (linux)",
         "linux/index.md": "Guide",
+        "linux/keys.md": "按键",
         "mac/backup.md": "Backup (mac)",
         "mac/index.md": "Manual",
+        "mac/keys.md": "Keys",
     }
 
 

@@ -29,6 +29,8 @@ it: what was made by an earlier version is known by that."""
 
 Reading = tuple[SourceDocument, Iterable[NoteSpan]] | FailedSource
 """A document of a source with its notes, or what could not be read."""
+_Namesake = tuple[SourceDocument, tuple[NoteSpan, ...], SourceFile]
+"""A document with its notes, of a file whose name another one has too."""
 
 
 def read_file(file: SourceFile, limits: NoteSettings) -> Iterator[Reading]:
@@ -126,7 +128,7 @@ class Plan:
                     progress.advance("read", steps)
                 yield note
 
-        folders = folders_of_namesakes([file.id for file in sources.files])
+        folders, namesakes = folders_of_namesakes([file.id for file in sources.files]), list[_Namesake]()
         for file, found in zip(sources.files, readings, strict=True):
             failures, left = len(self.failed), file.size
             for one in found:
@@ -134,13 +136,18 @@ class Plan:
                     self.failed.append(one)
                 else:
                     document, notes = one
-                    if not document.id and (folder := folders.get(file.id)):
-                        document = replace(document, title=f"{document.title} ({folder})")
-                    self.add(document, reached(notes), document.id or file.id, str(file.path))
+                    if document.id or not folders.get(file.id):
+                        self.add(document, reached(notes), document.id or file.id, str(file.path))
+                    else:
+                        namesakes.append((document, tuple(reached(notes)), file))
             if len(self.failed) == failures:
                 self._complete.add(str(file.path))
             if left:
                 progress.advance("read", left)
+        often = Counter(document.title for document, *_ in namesakes)
+        for document, notes, file in namesakes:
+            named = f"{document.title} ({folders[file.id]})" if often[document.title] > 1 else document.title
+            self.add(replace(document, title=named), notes, file.id, str(file.path))
 
     def add(self, document: SourceDocument, notes: Iterable[NoteSpan], identity: str, source: str) -> None:
         """Take in one document with its notes."""
