@@ -88,16 +88,16 @@ def test_what_announces_and_what_is_announced(name: str, text: str, word: str, s
 
 CAFE = "The cafe is open unless one of these holds:\n\n* {}the owner sleeps\n* it is the second Sunday\n"
 INTRODUCED = [
-    (CAFE.format("today " * 14), "Sunday", "The cafe is open unless one of these holds:"),
-    ("1. Go in:\n   - {}sit\n   - call the Sunday waiter\n".format("slowly " * 14), "waiter", "1. Go in:"),
-    (f"{'It has many rooms. ' * 25}Closed are:\n\n* {'both ' * 16}\n* the Sunday hall\n", "Sunday", "Closed are:"),
-    (CAFE.replace("holds:", "holds.").format("today " * 14), "Sunday", ""),
+    (CAFE.format("today " * 30), "Sunday", "The cafe is open unless one of these holds:"),
+    ("1. Go in:\n   - {}sit\n   - call the Sunday waiter\n".format("slowly " * 26), "waiter", "Go in:"),
+    (f"{'It has many rooms. ' * 25}Closed are:\n\n* {'both ' * 36}\n* the Sunday hall\n", "Sunday", "Closed are:"),
+    (CAFE.replace("holds:", "holds.").format("today " * 30), "Sunday", ""),
 ]
 
 
 @pytest.mark.parametrize(("text", "word", "lead"), INTRODUCED)
 def test_an_item_stands_under_what_announces_it(text: str, word: str, lead: str) -> None:
     note = StoredNote("a#0", "a", "default", "A", "a.md", 0, text, 0, len(text), "en", {})
-    found = best_excerpt(note, QuestionCoverage(QuestionWords([word.lower()], [text])), 110, "")
+    found = best_excerpt(note, QuestionCoverage(QuestionWords([word.lower()], [text])), 190, "")
     assert word in text[found.start : found.end]
     assert found.lead == lead

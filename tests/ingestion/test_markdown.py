@@ -10,7 +10,7 @@ import yaml
 
 from theworld.ingestion.plan import divided
 from theworld.ingestion.readers import read_source
-from theworld.ingestion.readers.markdown import markdown_blocks, read
+from theworld.ingestion.readers.markdown import markdown_blocks, read, without_contents
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.sources import find_sources
 from theworld.settings import NoteSettings
@@ -27,6 +27,11 @@ def cases(name: str) -> list[Any]:
 def test_cleaning(case: dict[str, Any]) -> None:
     found = cleaned(case["given"], mdx=case.get("mdx", False))
     assert found == (case["given"] if case.get("same") else case["text"])
+
+
+@pytest.mark.parametrize("case", cases("contents.yaml"))
+def test_contents(case: dict[str, Any]) -> None:
+    assert without_contents(case["given"]) == (case["given"] if case.get("same") else case["text"])
 
 
 @pytest.mark.parametrize("case", cases("blocks.yaml"))

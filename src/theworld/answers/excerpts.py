@@ -23,8 +23,6 @@ Cover = Callable[[Note, Sequence[tuple[int, int]], Sequence[Span]], Sequence[flo
 the question asks beyond that; [] if not known."""
 FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
-LONGEST_ANNOUNCEMENT = 400
-"""Characters of a line that announces a list; of a longer one its last sentence is repeated."""
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
 _ITEM = re.compile(r"(?P<margin>[ \t]*)(?:[-*+•|]|\d{1,3}[.)、）])")
@@ -125,24 +123,23 @@ def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", 
 def _opening(note: Note, start: int, room: int) -> str:
     """Return what opens the code block, table or list within which a piece of a note begins; "" for any other piece.
 
-    What announces a list is left out where it would take more than half of the room.
+    What announces a list is left out where it would take more than a quarter of the room.
     """
     if fence := open_fence(f"{note.lead}\n{note.text[:start]}"):
         return fence
     if (item := _ITEM.match(note.text, note.text.rfind("\n", 0, start) + 1)) and not is_row(item[0]):
         said = _announcement(note.text[: item.start()], len(item["margin"]))
-        return said if 2 * len(said) <= room else ""
+        return said if 4 * len(said) <= room else ""
     above = list(takewhile(is_row, reversed(note.text[:start].splitlines()))) if is_row(note.text[start:]) else []
     return "\n".join(above[:-3:-1]) if len(above) > 1 and _RULE.fullmatch(above[-2]) else ""
 
 
 def _announcement(above: str, margin: int) -> str:
-    """Return the line that announces a list's items at a margin, by what stands above one; "" where none does."""
+    """Return the sentence that announces a list's items at a margin, by what stands above one; "" where none does."""
     for line in reversed(above.splitlines()):
         depth = len(line) - len(line.lstrip())
         if line.strip() and (depth < margin or (depth == margin and not _ITEM.match(line))):
-            said = line if len(line) <= LONGEST_ANNOUNCEMENT else split_sentences(line)[-1].text
-            return said if announces(line) else ""
+            return split_sentences(line)[-1].text if announces(line) else ""
     return ""
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -61,7 +61,7 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     title = " ".join(without_surrogates(str(_field(fields, "title", path, str) or "")).split())
     aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
     whole = text[start:] if root is None else _with_included(text[start:], path, root)
-    body = cleaned(whole, mdx=_is_mdx(path))
+    body = without_contents(cleaned(whole, mdx=_is_mdx(path)), mdx=_is_mdx(path))
     document = described(text[:start] + body, path, start=start, title=title)
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
 
@@ -166,6 +166,9 @@ _KINDS: dict[str, NoteKind] = {
 }
 _FIRST_LEVEL = re.compile(r" {0,3}#[ \t].*|[^\n]+\n {0,3}=+[ \t]*")
 _QUESTION = re.compile(r"[?？][\s*_]*\Z")
+_TO_PLACE = re.compile(r"[*_]*\[(?:(?!\]\().)*\]\(#\S*\)[*_]*", re.S)
+_GROUP_NAME = re.compile(r"[^.:。：!！?？\n]{1,24}")
+_CONTENTS = re.compile(r"[*_\s]*(?:(?:table of )?contents|index|on this page|toc|目录|目次)[*_\s:：]*", re.I)
 _LONG_ITEM = 400
 """Characters; a longer item of a list may be divided between its blocks."""
 _MARKUP = re.compile(
@@ -277,6 +280,37 @@ def _with_headings_freed(nodes: Sequence[SyntaxTreeNode], text: str, lines: Sequ
             one.nester_tokens.opening.map[1] = found.map[0]
         yield node
         yield from _with_headings_freed(rest[place:], text, lines)
+
+
+def without_contents(text: str, *, mdx: bool = False) -> str:
+    """Return a text without lists of nothing but links to places of the page, and the title that names them contents.
+
+    They stay where another paragraph introduces them, and where the text has nothing else.
+    """
+    if "](#" not in text:
+        return text
+    edge = SyntaxTreeNode()
+    nodes: list[Any] = [one for one in SyntaxTreeNode(_blocks_only(mdx).parse(text)).children if one.type != "hr"]
+    headings = {one.children[0].content for one in nodes if one.type == "heading"}
+    gone = set[int]()
+    for before, node, after in zip([edge, *nodes], nodes, [*nodes[1:], edge], strict=False):
+        named = before.type in {"heading", "paragraph"} and _CONTENTS.fullmatch(before.children[0].content)
+        if _is_contents(node, headings) and (named or before.type != "paragraph"):
+            ends = after is edge or (after.type == "heading" and named and after.tag <= before.tag)
+            gone.update(range((before if named and ends else node).map[0], node.map[1]))
+    if all(one.type == "heading" or one.map[0] in gone for one in nodes):
+        return text
+    lines = re.findall(r"[^\r\n]*(?:\r\n?|\n|\Z)", text)
+    return "".join(line if place not in gone else "\n" * (place - 1 not in gone) for place, line in enumerate(lines))
+
+
+def _is_contents(node: Any, headings: Collection[str]) -> bool:
+    """Return whether a list's items link to places of the page, or name headings or, shortly, the items inside them."""
+    leaves = [one for one in node.walk() if not one.children] if _KINDS.get(node.type) == "list" else []
+    others = [one for one in leaves if not _TO_PLACE.fullmatch(one.content)]
+    return len(leaves) - len(others) > 1 and all(
+        one.content in headings or (_GROUP_NAME.fullmatch(one.content) and one.parent.next_sibling) for one in others
+    )
 
 
 def _item(text: str, item: tuple[int, int], blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:

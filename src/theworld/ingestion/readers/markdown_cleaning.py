@@ -81,11 +81,11 @@ _LINE_GONE = re.compile(r"^[ \t]*(?:(?:[-*+>]|#{1,6}|\d+[.)])[ \t]*)*\0[ \t\0]*(
 _WRAPPER = re.compile(
     r"^(?:(?P<quote>(?P<end>(?:[ \t]*>)+)[ \t]*)|[ \t]*)"
     r"(?::{3,}[ \t]*(?:(?:code-)?(?:tabs|group)\b[^\n]*)?(?P<kind>\w*)|(?P<tab>@tab\b(?::\w+)?|={2,4})(?=[ \t]+\S))"
-    r"[ \t]*(?P<title>[^\n]*)$",
+    r"(?:\[(?P<label>[^\n]*)\](?:\{[^{}\n]*\})?[ \t]*$|[ \t]*(?P<title>[^\n]*)$)",
     re.M,
 )
-"""The lines around an admonition of Docusaurus, VitePress and Pandoc, `:::note Title` and `:::`; around the tabs of
-VuePress and VitePress, `::: tabs#name` and `::: code-group`, and above each of them, `@tab Title`, `== Title`."""
+"""The lines around an admonition of Docusaurus, VitePress and Pandoc, `:::note Title`, `:::note[Title]` and `:::`;
+around the tabs of VuePress and VitePress, `::: tabs#name`, `::: code-group`, above each `@tab Title`, `== Title`."""
 _ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?", re.M)
 """The beginning of a quote that GitHub or Obsidian shows as an admonition."""
 _HARD_BREAK = re.compile(r"(?<=[^\s\\])[ \t]*\\(?=\r?\n(?! {4}|\t))")
@@ -164,10 +164,15 @@ _EMPTY_LINK = re.compile(r"\[\s*\]\((?:[^()\n]|\([^()\n]*\))*\)")
 _LINK_NOWHERE = re.compile(r"(?<!!)\[(?P<words>[^\[\]\n]+)\]\(\s*\)")
 """A link whose address was a template tag."""
 _SAYS_NOTHING = re.compile(
-    r"[^.]*\.\w{2,5}|\D*\d{4}-\d\d-\d\d\D{1,9}\d\d?[.:]\d\d\b.*|"
-    r"(?i:alt(?:ernative)? text|enter image description here|(?:image|img|picture|photo|screenshot|图片|截图)[\W\d_]*)"
+    r"[^.]*\.\w{2,5}|(?i:.*\.(?:png|jpe?g|gif|svg|webp))|\D*\d{4}-\d\d-\d\d\D{1,9}\d\d?[.:]\d\d\b.*|"
+    r"(?i:alt(?:ernative)? text|enter image description here|undefined|"
+    r"(?:image|img|picture|photo|screenshot|图片|截图)[\W\d_]*)"
 )
 """What an image is said to show where it is a file's name, a time, or that it is an image."""
+_LAYOUT = re.compile(r"\s*(?:left|right|center|\d+(?:x\d+)?)\s*(?:\|\s*(?:left|right|center|\d+(?:x\d+)?)\s*)*")
+"""Where and how large an image is to stand, behind what it shows."""
+_HEADING_BEGUN = re.compile(r"(<h[1-6]\b[^<>]*>)\s+", re.I)
+_EMPTY_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]*\n", re.M)
 _DEFINITION = re.compile(
     r"^ {0,3}\[(?P<name>[^\[\]^\n][^\[\]\n]*)\]:[ \t]*<?(?P<target>[^\s<>]+)>?(?:[ \t]+[\"'(].*)?[ \t]*\n?", re.M
 )
@@ -284,7 +289,7 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     # Of an admonition's first line its title is kept, else its kind.
     text = _WRAPPER.sub(
         lambda line: (
-            f"{line['quote'] or ''}{bold(line['title'] or line['kind'].capitalize())}"
+            f"{line['quote'] or ''}{bold(line['label'] or line['title'] or line['kind'].capitalize())}"
             if line["kind"] or line["tab"]
             else line["end"] or ""
         ),
@@ -300,16 +305,23 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     text = linked(_DEFINITION.sub("", text) if targets else text)
 
     def without_tags(piece: str) -> str:
-        piece = _IMAGE.sub(lambda image: "" if _SAYS_NOTHING.fullmatch(image["alt"]) else image["alt"], piece)
+        piece = _IMAGE.sub(_shown_by, piece)
         piece = _SETTINGS_BEHIND.sub("", _LINK_NOWHERE.sub(r"\g<words>", _EMPTY_LINK.sub("", piece)))
         piece = _HIGHLIGHT.sub(r"\1", _WIKI_LINK.sub(lambda link: (link["words"] or "").replace("#", " › "), piece))
         piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
-            piece = _TAG.sub(lambda tag: _instead_of(tag, closed), piece)
+            piece = _TAG.sub(lambda tag: _instead_of(tag, closed), _HEADING_BEGUN.sub(r"\1", piece))
         return _decoded(piece).replace("\xa0", " ") if "&" in piece else piece
 
     done = linked(outside(_SPAN, text, without_tags))  # again, for images within links
+    done = _EMPTY_HEADING.sub("\n", done)
     return _PARAGRAPH.sub(lambda paragraph: _unescaped(paragraph[0]), done) if "\\" in done else done
+
+
+def _shown_by(image: re.Match[str]) -> str:
+    words, _, layout = image["alt"].partition("|")
+    words = words.rstrip() if _LAYOUT.fullmatch(layout) else image["alt"]
+    return "" if _SAYS_NOTHING.fullmatch(words) else words
 
 
 @cache

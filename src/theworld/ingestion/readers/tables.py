@@ -84,14 +84,14 @@ def read(path: Path) -> Iterator[SourceDocument]:
 def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> str:
     """Return rows as a Markdown table, the first its header (else it has an empty one); "" for no rows.
 
-    Cells are repeated where they span, empty rows and columns dropped. Below the header, a cell across all columns is
-    about the rows after it and stands in the first one. Where cells of the header span columns, and the next row says
-    more below these but nothing in the first column, it is part of the header: "Fee" over "Adults" is "Fee Adults".
+    Cells are repeated where they span, empty rows and columns dropped. Below the header, a first cell that alone spans
+    columns names its row, or is about the rows after it, and stands in the first one. Where cells of the header span
+    columns, and the next row says more below these but nothing in the first column, it is part of the header: "Fee"
+    over "Adults" is "Fee Adults".
     """
-    filled = list(_filled(rows))
+    filled = list(_filled(rows, header=header))
     if not filled:
         return ""
-    _say_once(filled, int(header))
     columns = list(zip_longest(*(row for row, _ in filled), fillvalue=""))
     wide, first = filled[0][1], 1
     while (
@@ -108,14 +108,6 @@ def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> st
     cells = [[" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in table]
     lines = [f"| {' | '.join(row)} |" for row in [*([] if header else [[""] * len(cells[0])]), *cells]]
     return "\n".join([lines[0], f"|{' --- |' * len(cells[0])}", *lines[1:]])
-
-
-def _say_once(filled: Sequence[tuple[list[str], set[int]]], first: int) -> None:
-    """Leave the words of one cell across all columns, from the first row of data on, in the first of them only."""
-    width = max((len(row) for row, _ in filled if len(set(row)) > 1), default=0)
-    for row, several in filled[first:]:
-        if len(several) == len(row) >= width and len(set(row)) == 1:
-            row[1:] = [""] * (len(row) - 1)
 
 
 def captioned_table(rows: list[list[Cell]], captions: Iterable[str] = (), *, least: int = 3) -> str:
@@ -161,14 +153,15 @@ def html_table(table: Tag) -> str:
     return captioned_table(rows, [" ".join(caption.get_text(" ").split())] if caption else [])
 
 
-def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[tuple[list[str], set[int]]]:
+def _filled(rows: Iterable[Sequence[Cell]], *, header: bool) -> Iterator[tuple[list[str], set[int]]]:
     """Yield each row's words by column, those of spanning cells repeated, and the columns of cells that span several.
 
-    A row without words of its own is none.
+    A row without words of its own is none. What names a row is not repeated in its columns, but in those of a header.
     """
     spanning: dict[int, tuple[int, str]] = {}
     for row in rows:
         cells, several = list[str](), set[int]()
+        naming = not header and 0 not in spanning and all(wide == 1 for _, wide, _ in row[1:])
         for words, wide, deep in [*row, ("", 0, 0)]:
             while len(cells) in spanning:
                 left, above = spanning.pop(len(cells))
@@ -176,13 +169,15 @@ def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[tuple[list[str], set[int
                     spanning[len(cells)] = (left - 1, above)
                 cells.append(above)
             for _ in range(min(wide, MOST_SPANNED)):
+                said = "" if naming and wide > 1 and cells else words
                 if deep > 1:
-                    spanning[len(cells)] = (min(deep, MOST_SPANNED) - 1, words)
+                    spanning[len(cells)] = (min(deep, MOST_SPANNED) - 1, said)
                 if wide > 1:
                     several.add(len(cells))
-                cells.append(words)
+                cells.append(said)
         if any(words for words, *_ in row):
             yield cells, several
+            header = False
 
 
 CORPUS = "corpus.jsonl"
