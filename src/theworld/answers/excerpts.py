@@ -63,15 +63,19 @@ class Excerpt(NamedTuple):
 def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, shown: Sequence[Span] = ()) -> Excerpt:
     """Return the run of a note's units that fits and holds the one that says most of what is not shown yet.
 
-    Where it begins inside a code block or a table, the line that opens the block or the table's header is repeated.
+    Where it begins inside a code block or a table, the line that opens the block or the table's header is repeated;
+    where inside a list, the sentence that announces it, if that takes no more than a quarter of the room.
     """
     if led := open_fence(lead):
         lead = lead.removesuffix(led).rstrip()
     start, end, cut = _best_run(note, coverage, room, shown)
-    opening = _opening(note, start, room)
-    if opening:
-        start, end, cut = _best_run(note, coverage, max(room - len(opening) - FENCES, 1), shown)
-        opening = _opening(note, start, room)
+    opening = _opening(note, start)
+    said = "" if opening else _announcement(note.text, start)
+    if opening or 0 < 4 * len(said) <= room:
+        shorter = _best_run(note, coverage, max(room - len(opening or said) - FENCES, 1), shown)
+        if opening or _announcement(note.text, shorter[0]) == said:
+            start, end, cut = shorter
+            opening = _opening(note, start) or said
     text = note.text[start:end].rstrip()
     if last_opening := open_fence(f"{opening}\n{text}"):
         text = text.removesuffix(last_opening).rstrip() or text
@@ -120,26 +124,25 @@ def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", 
     return "text" if opens or (announces(unit) and not nothing) else ""
 
 
-def _opening(note: Note, start: int, room: int) -> str:
-    """Return what opens the code block, table or list within which a piece of a note begins; "" for any other piece.
-
-    What announces a list is left out where it would take more than a quarter of the room.
-    """
+def _opening(note: Note, start: int) -> str:
+    """Return what opens the code block or table within which a piece of a note begins; "" for any other piece."""
     if fence := open_fence(f"{note.lead}\n{note.text[:start]}"):
         return fence
-    if (item := _ITEM.match(note.text, note.text.rfind("\n", 0, start) + 1)) and not is_row(item[0]):
-        said = _announcement(note.text[: item.start()], len(item["margin"]))
-        return said if 4 * len(said) <= room else ""
     above = list(takewhile(is_row, reversed(note.text[:start].splitlines()))) if is_row(note.text[start:]) else []
     return "\n".join(above[:-3:-1]) if len(above) > 1 and _RULE.fullmatch(above[-2]) else ""
 
 
-def _announcement(above: str, margin: int) -> str:
-    """Return the sentence that announces a list's items at a margin, by what stands above one; "" where none does."""
+def _announcement(text: str, start: int) -> str:
+    """Return the sentence that announces a list within which a piece of a text begins; "" where none does.
+
+    A heading is none: it is shown in any case.
+    """
+    item = _ITEM.match(text, text.rfind("\n", 0, start) + 1)
+    above, margin = (text[: item.start()], len(item["margin"])) if item else ("", 0)
     for line in reversed(above.splitlines()):
         depth = len(line) - len(line.lstrip())
         if line.strip() and (depth < margin or (depth == margin and not _ITEM.match(line))):
-            return split_sentences(line)[-1].text if announces(line) else ""
+            return split_sentences(line)[-1].text if announces(line) and line.lstrip()[:1] not in "#|" else ""
     return ""
 
 
