@@ -19,7 +19,6 @@ from theworld.retrieval.channel import retrieval_deadline
 from theworld.retrieval.notes import NoteSource, with_mentions
 from theworld.settings import Settings
 from theworld.state import EVIDENCE_NOTES, Context, Degradation, QueryState, Update, context_of
-from theworld.text.tokens import token_set
 
 STAGE = "rerank_candidates"
 
@@ -44,12 +43,12 @@ def rerank_candidates(
     update: Update = {"rerank_outcome": reranking.outcome, "degradations": noted, "stages": list(reranking.stages)}
     if reranking.outcome in {"complete", "partial"}:
         candidates = apply_ranking(pool, reranking)
+        question = read_question(state.query, state.language)
         if state.ontology is not None:
             if state.ontology.described:
-                question = read_question(state.query, state.language)
                 candidates = about_described_first(candidates, question, state.ontology)
             candidates = keep_fused_tail(candidates, EVIDENCE_NOTES)
-        candidates = newest_first(candidates, token_set(state.query))
+        candidates = newest_first(candidates, frozenset(question.tokens))
         candidates = with_mentions(candidates[:top_k], notes, state, context, settings, stage=STAGE, noted=noted)
         update |= {"candidates": candidates, "evidence": candidates[:EVIDENCE_NOTES]}
     return update
