@@ -2,7 +2,8 @@
 
 The run of units that holds the one saying most of the question is taken, as long as it fits: by its words, and as much
 by its token vectors where there are some. What is shown of a code block begins with the line that opens it, what is
-shown of a table with its header, and no part ends on a line that only announces what follows.
+shown of a table with its header, of a list with the sentence that announces it where that fits, and no part ends on a
+line that only announces what follows.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Excerpt(NamedTuple):
     start: int
     end: int
     lead: str
-    """What stands before it: the note's lead, and what opens the code block or table it begins in."""
+    """What stands before it: the note's lead, and what opens the code block, table or list it begins in."""
     cut: bool
     """Whether it ends within a sentence or row, since not even one fits."""
 

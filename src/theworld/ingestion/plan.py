@@ -144,6 +144,7 @@ class Plan:
                 self._complete.add(str(file.path))
             if left:
                 progress.advance("read", left)
+        # Only where the title comes again, too: `en/ada.md` and `zh/ada.md` may be named in two languages.
         often = Counter(document.title for document, *_ in namesakes)
         for document, notes, file in namesakes:
             named = f"{document.title} ({folders[file.id]})" if often[document.title] > 1 else document.title
