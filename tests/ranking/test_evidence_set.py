@@ -68,6 +68,22 @@ def test_words_and_vectors_decide_between_notes_that_cover_the_same(tmp_path: Pa
     assert ranked(tmp_path / "d", MemoryGraph(), AGREEING, "tea", [far, near]) == ["near#0", "far#0"]
 
 
+def test_notes_in_another_language_are_taken_to_cover_what_those_as_near_do(tmp_path: Path) -> None:
+    """Nothing of a Chinese question compares with English notes: the nearest is judged by the best Chinese one.
+
+    Without Chinese notes to judge by, all stay equal.
+    """
+    names = ("绿茶", "红茶", "白茶", "花茶")
+    own = [note(name, f"{name}放在盒里", dense=2.0 - rank / 2) for rank, name in enumerate(names)]
+    own = [one.model_copy(update={"language": "zh"}) for one in own]
+    near, far = note("near", "steep green tea", dense=3.0), note("far", "a sea port", dense=0.4)
+    weights = replace(PLAIN, prior=0.15)
+    found = ranked(tmp_path / "a", MemoryGraph(), weights, "绿茶要多少水？", [far, *own, near])
+    assert found[:2] == ["绿茶#0", "near#0"]
+    assert found[-1] == "far#0"
+    assert ranked(tmp_path / "b", MemoryGraph(), weights, "绿茶要多少水？", [far, near]) == ["far#0", "near#0"]
+
+
 def test_where_the_walk_concentrates_words_and_vectors_say_less(tmp_path: Path) -> None:
     """Coverage decides against agreement where the graph leads, and not where it does not."""
     told, said = note("told", "green tea leaf"), note("said", "green tea", sparse=3.0, dense=0.9)

@@ -7,18 +7,21 @@ import math
 import threading
 import time
 
+import numpy as np
 import pytest
 from langgraph.runtime import Runtime
 
 from reranker_suite import NoNotes, candidates
 from theworld.deadline import Deadline
 from theworld.errors import RetrievalUnavailableError
+from theworld.models.protocols import Embedded
 from theworld.nodes.rerank_candidates import rerank_candidates
 from theworld.nodes.retrieve_graph import retrieve_graph
 from theworld.ranking import Ranked, Reranking
-from theworld.retrieval.channel import channel_deadline, ranked, retrieval_deadline, search_channel
+from theworld.retrieval.channel import channel_deadline, nearest, ranked, retrieval_deadline, search_channel
 from theworld.settings import Settings
 from theworld.state import ChannelPlan, Context, QueryState, RouteDecision
+from theworld.stores.protocols import DenseResult, Hit, best_by_chance
 
 BUDGET_MS = 400
 SLACK_MS = 20_000
@@ -219,3 +222,28 @@ def test_a_whole_request_ends_on_time_when_a_channel_and_the_reranker_hang() -> 
     assert channel_ms < 300 + SLACK_MS
     assert rerank_ms > 0
     assert channel_ms + rerank_ms < BUDGET_MS + SLACK_MS
+
+
+class TwoSpaces:
+    """A dense store with 100 notes in one space and 10 in another, whose best are as many deviations above."""
+
+    def spaces(self, tenant: str) -> dict[str, int]:
+        return {"large": 100, "small": 10}
+
+    def search(self, space: str, vector: object, **_: object) -> DenseResult:
+        low, high = {"large": (0.5, 0.9), "small": (0.1, 0.3)}[space]
+        return DenseResult([Hit(f"{space}#0", high), Hit(f"{space}#1", low)], mean=low, deviation=(high - low) / 2)
+
+
+class Constant:
+    def embed_query(self, text: str) -> Embedded:
+        return Embedded(np.ones(1, dtype=np.float32))
+
+
+def test_notes_of_two_spaces_are_compared_by_how_far_they_stand_out_of_so_many() -> None:
+    """As many deviations say less among 100 notes than among 10; what the better of both has is kept."""
+    embedders = {"large": Constant(), "small": Constant()}
+    found, spaces = nearest("q", dense=TwoSpaces(), embedder_of=embedders.get, tenant="default", filters={}, limit=3)
+    assert spaces == {"large": 100, "small": 10}
+    assert [hit.note_id for hit in found.hits] == ["small#0", "large#0", "small#1"]
+    assert found.hits[0].score - found.hits[1].score == pytest.approx(best_by_chance(100) - best_by_chance(10))

@@ -13,6 +13,7 @@ from typing import Literal
 
 from theworld.questions import Question, read_question
 from theworld.state import Candidate, ChannelResult, Context, QueryState, Sureness
+from theworld.stores.protocols import best_by_chance
 from theworld.text.tokens import token_set
 
 SIGNS = ("always", "words", "meaning", "coverage", "unknown names")
@@ -73,8 +74,7 @@ def signs(
         words = math.log1p(rarer * max(_score(best, found, "sparse"), 0.0))
     if dense and dense.deviation > 0 and notes >= FEWEST_NOTES:
         meaning = (_score(best, found, "dense") - dense.mean) / dense.deviation
-        # About how many deviations the highest of so many random values lies above their mean.
-        meaning += math.sqrt(2 * math.log(USUAL_NOTES)) - math.sqrt(2 * math.log(notes))
+        meaning += best_by_chance(USUAL_NOTES) - best_by_chance(notes)
     across = language_of(question, ranked) == "across"
     coverage = USUAL["coverage"] if best.covered is None or across else best.covered
     # Among Chinese notes an English name has another form.

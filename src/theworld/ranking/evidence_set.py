@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -42,6 +43,10 @@ LINKED = (0.6, 0.85)
 full."""
 BY_VECTORS = "en"
 """Language of notes compared by token vectors alone; in others, whose embedder is for whole texts, words count half."""
+FEWEST_OWN = 3
+"""Notes in the question's language by which those in another one are judged."""
+EXPECTED = 0.7
+"""What coverage that is only expected counts; .5 to 1 find about the same."""
 IDENTIFIERS = 0.3
 """What the question's identifiers together count beside its other units, which together count 1."""
 MICRO_BATCH = 20
@@ -149,8 +154,9 @@ class EvidenceSetReranker:
         linked = float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
         links = self._links(question, candidates, tenant) if linked else []
         columns = self._columns(question, candidates, scores)
-        given = _assemble(question, candidates, columns, links, share=share, linked=linked)
-        if 2 * len(_with_tokens(scores)) < len(candidates):
+        compared = _with_tokens(scores)
+        given = _assemble(question, candidates, columns, links, compared, share=share, linked=linked)
+        if 2 * len(compared) < len(candidates):
             given = replace(given, agreement=given.agreement * WORDS_ALONE)
         hop = SecondHop(
             question,
@@ -233,6 +239,7 @@ def _assemble(
     candidates: Sequence[Candidate],
     columns: Sequence[tuple[Scores, Floats]],
     links: Sequence[tuple[int, int, Link]],
+    compared: AbstractSet[int],
     *,
     share: float,
     linked: float,
@@ -246,6 +253,11 @@ def _assemble(
             similarity[i, start : start + len(row)] = row
             prior[i] = kind.pooled.get(i, prior[i])  # identifiers have none, and leave that of words and vectors
         start += len(importance)
+    near = {i: c.channels["dense"].score for i, c in enumerate(candidates) if "dense" in c.channels}
+    own = {i: score for i, score in near.items() if candidates[i].language == question.language}
+    other = {i: score for i, score in near.items() if i not in own and i not in compared}
+    if len(own) >= FEWEST_OWN and other:
+        _expect_across(similarity, units, prior, own, other)
     titled, shared = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
     for i, j, link in links:
         if link.titled:
@@ -274,6 +286,26 @@ def _assemble(
         conversation=np.array([candidate.in_conversation for candidate in candidates], dtype=np.float32),
         linked=linked,
     )
+
+
+def _expect_across(
+    similarity: Floats, units: Floats, prior: Floats, own: Mapping[int, float], other: Mapping[int, float]
+) -> None:
+    """Fill in what is not known of notes in another language whose token vectors the question's do not compare with.
+
+    Neither words nor pooled similarity speak for them, and any note that shares a word would stand before them. So they
+    are taken to be as similar as notes in the question's language that lie as near (standard deviations by index), and
+    to cover as much as these do: the nearest of the `other` as much as the best of its `own`.
+    """
+    floor, total = CoverWeights().similarity_floor, max(float(units.sum()), 1e-9)
+    middle, known = float(np.mean(list(own.values()))), prior[list(own)]
+    away = np.array(list(own.values())) - middle
+    slope = float(away @ (known - known.mean())) / max(float(away @ away), 1e-9)
+    covered = np.sort(coverage_of(similarity[list(own)], floor) @ units)[::-1] / total
+    for rank, i in enumerate(sorted(other, key=lambda i: (-other[i], i))):
+        prior[i] = known.mean() + slope * (other[i] - middle)
+        expected = EXPECTED * float(covered[rank * len(own) // len(other)])
+        similarity[i] = np.maximum(similarity[i], floor + (1.0 - floor) * expected)
 
 
 def _with_tokens(scores: Mapping[str, Scores]) -> set[int]:

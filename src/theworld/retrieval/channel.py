@@ -24,7 +24,7 @@ from theworld.state import (
     Update,
     context_at,
 )
-from theworld.stores.protocols import DenseResult, DenseStore, Hit
+from theworld.stores.protocols import DenseResult, DenseStore, Hit, best_by_chance
 from theworld.stores.records import Filters
 
 
@@ -128,7 +128,8 @@ def nearest(
     """Return the nearest notes over all spaces, and how many notes the tenant has in each space searched.
 
     Cosines of different models are not comparable, so with more than one space the scores become z-scores within
-    their own space: how far a note stands out from the notes its model made. Ties are ordered by note id.
+    their own space: how far a note stands out from the notes its model made, less what the best of so many does by
+    chance where there are more of them than of others. Ties are ordered by note id.
     """
     counts = dense.spaces(tenant)
     embedders = {space: embedder for space in sorted(counts) if (embedder := embedder_of(space))}
@@ -139,9 +140,13 @@ def nearest(
     searched = {space: counts[space] for space in embedders}
     if len(results) == 1:
         return replace(results[0], hits=results[0].hits[:limit]), searched
+    total = best_by_chance(sum(searched.values()))
     hits = [
-        Hit(hit.note_id, (hit.score - result.mean) / max(result.deviation, 1e-6))
-        for result in results
+        Hit(
+            hit.note_id,
+            (hit.score - result.mean) / max(result.deviation, 1e-6) + total - best_by_chance(searched[space]),
+        )
+        for space, result in zip(searched, results, strict=True)
         for hit in result.hits
     ]
     hits.sort(key=lambda hit: (-hit.score, hit.note_id))

@@ -5,6 +5,7 @@ Every query carries a tenant; filters apply before ranking; ties are ordered by 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -92,6 +93,11 @@ class DenseResult:
     """Mean cosine over all notes that passed the filters, or over a sample of them."""
     deviation: float
     """Standard deviation of the same."""
+
+
+def best_by_chance(count: int) -> float:
+    """Return about how many standard deviations the highest of so many random values lies above their mean."""
+    return math.sqrt(2 * math.log(max(count, 1)))
 
 
 def check_dimension(space: str, dimension: int, vector: FloatArray) -> None:
