@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from theworld import __version__
@@ -72,7 +73,7 @@ _GROUPS = {
 for command in _COMMANDS:
     app.command({list_documents: "list", show_document: "show"}.get(command))(command)
 for name, group in _GROUPS.items():
-    app.add_typer(group, name=name)
+    app.add_typer(group, name=name, no_args_is_help=True)
 
 
 def _show_version(wanted: bool) -> None:
@@ -84,9 +85,9 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-    debug: Annotated[bool, typer.Option(DEBUG, help="Show tracebacks; may stand anywhere.")] = False,
+    debug: Annotated[bool, Option(DEBUG, help="Show tracebacks; may stand anywhere.")] = False,
 ) -> None:
     """Answers questions over your documents: no key, no server, no download needed."""
 

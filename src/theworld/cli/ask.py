@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from typer import Option
 
 from theworld.cli.options import (
     ChannelName,
@@ -64,9 +65,8 @@ def read_history(path: Path) -> list[Message]:
             if not isinstance(row, dict):
                 raise InvalidQuestionError(f"is a {type(row).__name__}, not a message.", where=where, remedy=FORM)
             if row.get("role") not in ROLES:
-                raise InvalidQuestionError(
-                    f"has the role {row.get('role')!r}.", where=where, remedy=f"Allowed: {', '.join(ROLES)}."
-                )
+                what, remedy = f"has the role {row.get('role')!r}.", f"Allowed: {', '.join(ROLES)}."
+                raise InvalidQuestionError(what, where=where, remedy=remedy)
             found.append(messages.validate_python(row))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
@@ -91,33 +91,28 @@ def ask(
     history: HistoryOption = None,
     as_json: JsonFlag = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "--why", "-v", help="Show entities, evidence paths and the time of each stage.")
+        bool, Option("--verbose", "--why", "-v", help="Show entities, evidence paths and the time of each stage.")
     ] = False,
     tenant: TenantOption = "default",
     filters: FilterOption = None,
     channels: Annotated[
-        list[ChannelName] | None, typer.Option("--channel", help="Search only this channel; repeat for more.")
+        list[ChannelName] | None, Option("--channel", help="Search only this channel; repeat for more.")
     ] = None,
-    rerank: Annotated[bool | None, typer.Option("--rerank/--no-rerank", help="Force reranking on or off.")] = None,
-    graph: Annotated[bool | None, typer.Option("--graph/--no-graph", help="Force graph retrieval on or off.")] = None,
-    router: Annotated[bool | None, typer.Option("--router/--no-router", help="Force routing on or off.")] = None,
-    database: Annotated[
-        bool | None, typer.Option("--database/--no-database", help="Ask a configured database first, or not.")
-    ] = None,
+    rerank: Annotated[bool | None, Option(help="Force reranking on or off.")] = None,
+    graph: Annotated[bool | None, Option(help="Force graph retrieval on or off.")] = None,
+    router: Annotated[bool | None, Option(help="Force routing on or off.")] = None,
+    database: Annotated[bool | None, Option(help="Ask a configured database first, or not.")] = None,
     now: NowOption = None,
     language: LanguageOption = None,
     top_k: Annotated[
         int | None,
-        typer.Option(
-            "--top-k", min=1, max=1000, help="Candidates kept (--json).", show_default="the setting retrieval.top_k"
-        ),
+        Option(min=1, max=1000, help="Candidates kept (--json).", show_default="the setting retrieval.top_k"),
     ] = None,
     model: ModelFlag = True,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail instead of degrading.")] = False,
+    strict: Annotated[bool, Option("--strict", help="Fail instead of degrading.")] = False,
     deadline_ms: Annotated[
         int | None,
-        typer.Option(
-            "--deadline-ms",
+        Option(
             min=1,
             max=600_000,
             help="Budget for retrieval and reranking.",
@@ -125,10 +120,7 @@ def ask(
         ),
     ] = None,
     total_deadline_ms: Annotated[
-        int | None,
-        typer.Option(
-            "--total-deadline-ms", min=1, max=3_600_000, help="Budget for retrieval and a language model together."
-        ),
+        int | None, Option(min=1, max=3_600_000, help="Budget for retrieval and a language model together.")
     ] = None,
 ) -> None:
     """Answer a question over a store."""
@@ -200,11 +192,7 @@ def run_question(
     return QueryOutput.model_validate(output)
 
 
-def resolve(
-    words: QuestionWords,
-    history: HistoryOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+def resolve(words: QuestionWords, history: HistoryOption = None, as_json: JsonFlag = False) -> None:
     """Show what a question refers to in its history, and why."""
     from pydantic import TypeAdapter
 
@@ -221,20 +209,11 @@ def resolve(
         typer.echo(describe(resolved, query, messages))
 
 
-router_app = typer.Typer(help="Which way questions go, and why.", no_args_is_help=True)
-
-
-@router_app.callback()
-def router() -> None:
-    """Which way questions go, and why."""
+router_app = typer.Typer(help="Which way questions go, and why.")
 
 
 @router_app.command("explain")
-def explain_route(
-    words: QuestionWords,
-    now: NowOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+def explain_route(words: QuestionWords, now: NowOption = None, as_json: JsonFlag = False) -> None:
     """Show the decision for a question: path, channels, depths, weights, confidence, reasons. Nothing is searched."""
     from theworld.graph.resources import open_database
     from theworld.nodes.receive_question import clean_question
@@ -253,8 +232,7 @@ def explain_route(
     out.print(f"{decision.path}  (intent {decision.intent}, confidence {decision.confidence:.2f}, {decision.strategy})")
     for name, plan in decision.channels.items():
         out.print(f"  {name}: {plan.top_k} candidates, weight {plan.weight:g}")
-    out.print(
-        f"  database {'first' if decision.database else 'not asked'}, reranking {'on' if decision.rerank else 'off'}"
-    )
+    asked, reranking = "first" if decision.database else "not asked", "on" if decision.rerank else "off"
+    out.print(f"  database {asked}, reranking {reranking}")
     for reason in decision.reasons:
         out.print(f"  because {printable(reason)}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from theworld.cli.options import JsonFlag, NowOption, QuestionWords
 from theworld.cli.output import console, counted, error_console, print_json, printable, show_table
@@ -14,12 +15,10 @@ from theworld.errors import ModelError
 if TYPE_CHECKING:
     from theworld.sql.database import Database
 
-database_app = typer.Typer(
-    help="Questions to a database that exists already, without any notes (docs/sql.md).", no_args_is_help=True
-)
+database_app = typer.Typer(help="Questions to a database that exists already, without any notes (docs/sql.md).")
 Source = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="URL|FILE", help="sqlite:///FILE, postgresql://USER@HOST/DATABASE, an SQLite file, or a mapping file."
     ),
 ]
@@ -29,11 +28,9 @@ Source = Annotated[
 def draft(
     source: Source,
     *,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Mapping file; what stands in it stays.")
-    ] = None,
+    out: Annotated[Path | None, Option(metavar="FILE", help="Mapping file; what stands in it stays.")] = None,
     ask_model: Annotated[
-        bool, typer.Option("--ask-model", help="Let the configured model propose names; it sees names, never rows.")
+        bool, Option("--ask-model", help="Let the configured model propose names; it sees names, never rows.")
     ] = False,
 ) -> None:
     """Draft how the tables of a database are read: names, types, keys, codes, dates, each with how sure it is.
@@ -106,12 +103,10 @@ def check(source: Source) -> None:
 
 @database_app.command()
 def confirm(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Mapping file.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="Mapping file.")],
     words: QuestionWords,
     *,
-    sql: Annotated[
-        str | None, typer.Option("--sql", metavar="TEXT", help="What answers it.", show_default="as it is read")
-    ] = None,
+    sql: Annotated[str | None, Option(metavar="TEXT", help="What answers it.", show_default="as it is read")] = None,
 ) -> None:
     """Keep a question with the SQL that you have found to be right: it is recalled, and run again by `check`."""
     from theworld.sql.drafting.file import Confirmed, read_mapping, save_mapping
@@ -144,10 +139,10 @@ def ask(
     words: QuestionWords,
     *,
     mapping: Annotated[
-        Path | None, typer.Option("--mapping", metavar="FILE", help="Mapping or ontology file; default: a fresh draft.")
+        Path | None, Option(metavar="FILE", help="Mapping or ontology file; default: a fresh draft.")
     ] = None,
     now: NowOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the reading and the SQL; send nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the reading and the SQL; send nothing.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Answer a question from a database, with its reading in words and the SQL; say why when it is not certain.

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
+from typer import Option
 
 from theworld.cli.ask import run_question
 from theworld.cli.ingesting import ingest_paths, show_report
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 DEMO_STORE = Path(".demo/store")
 INDENT = 5
 CHANNELS: dict[Channel, str] = {"sparse": "words", "dense": "meaning", "graph": "the graph", "ontology": "the ontology"}
-"""What each channel goes by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,7 @@ class Turn:
         return [*missing, *(f"{name} cited" for name in question.documents if name not in cited)]
 
 
-def demo(
-    store: Annotated[Path, typer.Option("--store", metavar="DIR", help="Where the demo's store is kept.")] = DEMO_STORE,
-) -> None:
+def demo(store: Annotated[Path, Option(metavar="DIR", help="Where the demo's store is kept.")] = DEMO_STORE) -> None:
     """Ingest the bundled bilingual corpus, ask its questions, check the answers; exit code 1 when one is wrong."""
     from langgraph.checkpoint.memory import InMemorySaver
 

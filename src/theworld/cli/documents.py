@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 import typer
 from rich.text import Text
+from typer import Argument, Option
 
 from theworld.cli.ingesting import ingest_paths, show_report
 from theworld.cli.options import (
@@ -45,7 +46,7 @@ _UNKNOWN = "-"
 def ingest(
     paths: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="PATH...",
             help="Files and folders: documents, tables, code, any text; or URLs (s3://, hdfs://, ...).",
         ),
@@ -53,16 +54,13 @@ def ingest(
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    reembed: Annotated[bool, typer.Option("--reembed", help="Make every document anew.")] = False,
+    reembed: Annotated[bool, Option("--reembed", help="Make every document anew.")] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Delete documents whose file is gone from the given folders.")
+        bool, Option("--prune", help="Delete documents whose file is gone from the given folders.")
     ] = False,
-    engine: Annotated[
-        Literal["local", "ray"], typer.Option("--engine", help="What reads and runs the models.")
-    ] = "local",
+    engine: Annotated[Literal["local", "ray"], Option(help="What reads and runs the models.")] = "local",
     address: Annotated[
-        str | None,
-        typer.Option("--address", metavar="HOST:PORT", help="Of a running Ray, or auto; none: Ray is started here."),
+        str | None, Option(metavar="HOST:PORT", help="Of a running Ray, or auto; none: Ray is started here.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -82,7 +80,7 @@ def ingest(
 
 
 def watch(
-    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders to keep in step with.")],
+    folders: Annotated[list[Path], Argument(metavar="FOLDER...", help="Folders to keep in step with.")],
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
@@ -104,17 +102,12 @@ def watch(
             show_report(out, report, settings.store)
 
     error_console().print(f"Watching {', '.join(map(str, folders))}; Ctrl-C ends.")
-    watch_folders(
-        folders,
-        bring_up_to_date,
-        store=settings.store,
-        stop=threading.Event(),
-        on_busy=lambda error: error_console().print(f"Waiting: {error}"),
-    )
+    stop, waiting = threading.Event(), lambda error: error_console().print(f"Waiting: {error}")
+    watch_folders(folders, bring_up_to_date, store=settings.store, stop=stop, on_busy=waiting)
 
 
 def delete(
-    document_ids: Annotated[list[str], typer.Argument(metavar="DOCUMENT_ID...", help="Ids of the documents.")],
+    document_ids: Annotated[list[str], Argument(metavar="DOCUMENT_ID...", help="Ids of the documents.")],
     store: StoreOption = None,
     tenant: TenantOption = "default",
 ) -> None:
@@ -138,10 +131,8 @@ def _unknown(
     for one in known:
         for part in dict.fromkeys((one, one.rpartition("/")[2])):
             parts.setdefault(part.casefold(), []).append(one)
-    near = (
-        one for id_ in missing for part in get_close_matches(id_.casefold(), parts, n=NEAREST) for one in parts[part]
-    )
-    named = ", ".join(list(dict.fromkeys(near))[:NEAREST])
+    alike = [part for one in missing for part in get_close_matches(one.casefold(), parts, n=NEAREST)]
+    named = ", ".join(list(dict.fromkeys(one for part in alike for one in parts[part]))[:NEAREST])
     listed = "`theworld list` shows the ids there are; --search TEXT narrows them."
     return StoreError(
         f"tenant {tenant!r} has no document {', '.join(map(repr, missing))}{then}.",
@@ -154,13 +145,9 @@ def list_documents(
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    search: Annotated[
-        str, typer.Option("--search", metavar="TEXT", help="Only those with this in their id, title or source.")
-    ] = "",
+    search: Annotated[str, Option(metavar="TEXT", help="Only those with this in their id, title or source.")] = "",
     filters: FilterOption = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="How many to list at most.", show_default="all")
-    ] = None,
+    limit: Annotated[int | None, Option(min=1, help="How many to list at most.", show_default="all")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """List the documents of a store: id, title, notes, languages, when they were written."""
@@ -191,12 +178,12 @@ def _written(moment: str | None) -> str:
 
 def show_document(
     document_id: Annotated[
-        str, typer.Argument(metavar="DOCUMENT_ID", help="Id of the document, as `theworld list` shows it.")
+        str, Argument(metavar="DOCUMENT_ID", help="Id of the document, as `theworld list` shows it.")
     ],
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    notes: Annotated[bool, typer.Option("--notes", help="Show the notes it was divided into.")] = False,
+    notes: Annotated[bool, Option("--notes", help="Show the notes it was divided into.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Show a document as the store keeps it: where it comes from, its metadata, and its text or notes."""
@@ -220,11 +207,9 @@ def show_document(
         f"source {found.source}",
         f"written {_written(found.written_at)}, {found.notes} notes, {found.characters:,} characters, {languages}",
         *([f"also called {', '.join(found.aliases)}"] if found.aliases else []),
-        *(
-            f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
-            for key, value in sorted(found.metadata.items())
-        ),
     ]
+    for key, value in sorted(found.metadata.items()):
+        facts.append(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
     for line in facts:
         out.print(Text(printable(line), style="dim"))
     if not notes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from theworld.cli.evaluate_documents import documents, references, threads, watching
 from theworld.cli.ingesting import ingest_paths, show_report
@@ -23,17 +24,15 @@ if TYPE_CHECKING:
     from theworld.graph.build import CompiledGraph
     from theworld.state import Channel
 
-evaluate_app = typer.Typer(
-    help="Measure retrieval or answers on a BEIR folder, or all of it on documents.", no_args_is_help=True
-)
+evaluate_app = typer.Typer(help="Measure retrieval or answers on a BEIR folder, or all of it on documents.")
 for command in (documents, threads, references):
     evaluate_app.command()(command)
 
 DatasetArgument = Annotated[
-    Path, typer.Argument(metavar="DATASET", help="Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.")
+    Path, Argument(metavar="DATASET", help="Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.")
 ]
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to this file; - for standard output.")
+    Path | None, Option("--json", metavar="FILE", help="Write the figures to this file; - for standard output.")
 ]
 GAINS = ("recall@5", "ndcg@10")
 """Metrics whose gain over the baseline is printed with its interval and paired test."""
@@ -43,11 +42,7 @@ ALONE: Mapping[str, Channel] = {"BM25 alone": "sparse", "vectors alone": "dense"
 
 @evaluate_app.command()
 def retrieval(
-    dataset: DatasetArgument,
-    *,
-    json_file: JsonFile = None,
-    limit: LimitOption = None,
-    store: StoreOption = None,
+    dataset: DatasetArgument, *, json_file: JsonFile = None, limit: LimitOption = None, store: StoreOption = None
 ) -> None:
     """Recall, MRR and nDCG of every stage; the corpus goes into --store, or into a store kept in the user's cache."""
     from theworld.evaluation.retrieval import METRICS, STAGES, evaluate_retrieval, judged_queries
@@ -90,7 +85,7 @@ def answers(
     store: StoreOption = None,
     model: ModelFlag = True,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Also give the same model the first notes of BM25, and of vectors, alone.")
+        bool, Option("--compare", help="Also give the same model the first notes of BM25, and of vectors, alone.")
     ] = False,
 ) -> None:
     """Exact match, F1 and precision of the answers, by kind; citations, tokens and cost of a language model."""

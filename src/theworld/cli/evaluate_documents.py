@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from theworld.cli.ingesting import ingest_paths, progress_bars, show_report
 from theworld.cli.options import JsonFlag, LimitOption, check_writable, settings_for
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 KeptStore = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--store",
         metavar="DIR",
         help="Keep the store there and reuse it: only changed files cost time.",
@@ -39,20 +40,20 @@ KeptStore = Annotated[
     ),
 ]
 ResultsFile = Annotated[
-    Path | None, typer.Option("--results", metavar="FILE", help="Write answers, files and notes as JSON lines.")
+    Path | None, Option("--results", metavar="FILE", help="Write answers, files and notes as JSON lines.")
 ]
-FailuresFlag = Annotated[bool, typer.Option("--failures", help="List each failed question with its cause.")]
+FailuresFlag = Annotated[bool, Option("--failures", help="List each failed question with its cause.")]
 
 
 def documents(
-    sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Folders with corpus/ and questions.jsonl.")],
+    sets: Annotated[list[Path], Argument(metavar="SET...", help="Folders with corpus/ and questions.jsonl.")],
     *,
     store: KeptStore = None,
     limit: LimitOption = None,
     failures: FailuresFlag = False,
     compare: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--compare", help="Measure BM25, LangChain, LlamaIndex and Haystack too, on the same files and questions."
         ),
     ] = False,
@@ -137,9 +138,8 @@ def ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
     report = ingest_paths([questions.corpus], settings, prune=True)
     show_report(error_console(), report, settings.store)
     if not report.documents and not report.unchanged:
-        raise IngestionError(
-            "holds no file that can be read.", where=str(questions.corpus), remedy="Put the documents there."
-        )
+        where, remedy = str(questions.corpus), "Put the documents there."
+        raise IngestionError("holds no file that can be read.", where=where, remedy=remedy)
     return report
 
 
@@ -160,19 +160,6 @@ def watching() -> Iterator[Watch]:
 OURS = "TheWorld"
 _WIDTH = 130
 """Characters that the widest table takes; a narrower terminal breaks lines, but no figure is cut."""
-HEADS = {
-    "file recall@1": "file@1",
-    "file recall@5": "file@5",
-    "file recall@10": "file@10",
-    "all files@5": "files@5",
-    "fact in first note": "note@1",
-    "fact in first 3 notes": "note@3",
-    "answer contained": "answer",
-    "on the first screen": "screen",
-    "unanswerable handled": "handled",
-    "answerable declined": "declined",
-}
-"""Heads of the columns, by measure."""
 LEGEND = """\
 file@K: files needed among the first K; files@5: all of several among five; note@K: the fact in the first K notes;
 answer: in the answer; screen: in its first 1,600 characters (Chinese 700); handled: unanswerable ones declined;
@@ -216,10 +203,12 @@ def _show_failures(report: DocumentsReport) -> None:
 
 def show_figures(head: str, rows: Iterable[tuple[str, Figures]]) -> None:
     """Print one row of figures each."""
-    names = ("n", *HEADS.values(), "chars")
+    from theworld.evaluation.documents.scoring import MEASURES
+
+    names = ("n", *MEASURES.values(), "chars")
     table = plain_table((head, *names), names, gap=1, no_wrap=True)
     for label, figures in rows:
-        shares = (f"{100 * figures.shares[name]:.1f}" if name in figures.shares else "-" for name in HEADS)
+        shares = (f"{100 * figures.shares[name]:.1f}" if name in figures.shares else "-" for name in MEASURES)
         table.add_row(label, str(figures.asked), *shares, f"{figures.characters:.0f}")
     out = console()
     out.width = max(out.width, _WIDTH)
@@ -227,14 +216,14 @@ def show_figures(head: str, rows: Iterable[tuple[str, Figures]]) -> None:
 
 
 def threads(
-    folder: Annotated[Path, typer.Argument(metavar="SET", help="Folder with corpus/ and threads.jsonl.")],
+    folder: Annotated[Path, Argument(metavar="SET", help="Folder with corpus/ and threads.jsonl.")],
     *,
     store: KeptStore = None,
     rewriting_only: Annotated[
-        bool, typer.Option("--rewriting-only", help="Measure the stand-alone questions alone; nothing is searched.")
+        bool, Option("--rewriting-only", help="Measure the stand-alone questions alone; nothing is searched.")
     ] = False,
     own_answers: Annotated[
-        bool, typer.Option("--own-answers", help="Put the answers given into the history, not the set's replies.")
+        bool, Option("--own-answers", help="Put the answers given into the history, not the set's replies.")
     ] = False,
     limit: LimitOption = None,
     failures: FailuresFlag = False,
@@ -293,7 +282,7 @@ def threads(
 
 def references(
     file: Annotated[
-        Path, typer.Argument(metavar="SET", help="JSON lines of history, current and rewrite, as CANARD has them.")
+        Path, Argument(metavar="SET", help="JSON lines of history, current and rewrite, as CANARD has them.")
     ],
     *,
     limit: LimitOption = None,

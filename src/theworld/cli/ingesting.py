@@ -81,10 +81,8 @@ class _Done(ProgressColumn):
 
 def progress_bars(out: Console) -> Progress:
     """Return what shows progress while entered, on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), _Done(), TimeElapsedColumn())
-    return Progress(
-        *columns, console=out, transient=True, disable=not out.is_terminal, speed_estimate_period=PACE_OVER_S
-    )
+    columns, silent = (TextColumn("{task.description}"), BarColumn(), _Done(), TimeElapsedColumn()), not out.is_terminal
+    return Progress(*columns, console=out, transient=True, disable=silent, speed_estimate_period=PACE_OVER_S)
 
 
 @contextmanager
@@ -143,10 +141,8 @@ def _listed(kinds: Sequence[str]) -> str:
 def show_report(out: Console, report: IngestReport, store: Path) -> None:
     """Print what an ingestion did and what it left out."""
     total = report.seconds.get("total", 0.0)
-    parts = [
-        f"{counted(report.documents, 'document')} written ({counted(report.notes, 'note')})",
-        f"{report.unchanged} unchanged",
-    ]
+    written = f"{counted(report.documents, 'document')} written ({counted(report.notes, 'note')})"
+    parts = [written, f"{report.unchanged} unchanged"]
     if report.pruned:
         parts.append(f"{report.pruned} deleted")
     if len(report.kinds) > 1:

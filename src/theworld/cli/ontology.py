@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from theworld.cli.ingesting import counting
 from theworld.cli.options import (
@@ -30,31 +31,29 @@ if TYPE_CHECKING:
     from theworld.stores.ledger.graph_tables import GraphEdgeRecord
 
 ontology_app = typer.Typer(
-    help="Ontologies: what things there are, what they have, how they are related (docs/ontology.md).",
-    no_args_is_help=True,
+    help="Ontologies: what things there are, what they have, how they are related (docs/ontology.md)."
 )
 
 
 NOTES_SHOWN = 20
 
-OutOption = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write.", show_default="print")]
+OutOption = Annotated[Path | None, Option("--out", metavar="FILE", help="Where to write.", show_default="print")]
 
 
 @ontology_app.command("import")
 def import_(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="yaml, json; OWL, RDFS or SKOS as ttl, owl, rdf, xml, jsonld.")
+        Path, Argument(metavar="FILE", help="yaml, json; OWL, RDFS or SKOS as ttl, owl, rdf, xml, jsonld.")
     ],
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
     check: Annotated[
-        bool, typer.Option("--check", help="Only say what is wrong or would be lost (exit code 5); write nothing.")
+        bool, Option("--check", help="Only say what is wrong or would be lost (exit code 5); write nothing.")
     ] = False,
     terms: Annotated[
         Path | None,
-        typer.Option(
-            "--terms",
+        Option(
             metavar="FILE",
             help="YAML with IRIs of an RDF file's own vocabulary: lists `units`, `keys`, `capabilities`.",
             show_default="none",
@@ -115,7 +114,7 @@ def export(
     store: StoreOption = None,
     tenant: TenantOption = "default",
     kind: Annotated[
-        Literal["yaml", "json", "turtle", "xml", "json-ld"], typer.Option("--format", help="What to write.")
+        Literal["yaml", "json", "turtle", "xml", "json-ld"], Option("--format", help="What to write.")
     ] = "yaml",
     out: OutOption = None,
 ) -> None:
@@ -127,17 +126,13 @@ def export(
 
 @ontology_app.command()
 def draw(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Ontology file.", show_default="the store's")
-    ] = None,
+    file: Annotated[Path | None, Argument(metavar="FILE", help="Ontology file.", show_default="the store's")] = None,
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    language: Annotated[LanguageName, typer.Option("--language", help="Language of the labels.")] = "en",
-    around: Annotated[
-        list[str] | None, typer.Option("--around", metavar="CLASS", help="Only this class and its neighbours.")
-    ] = None,
-    hops: Annotated[int, typer.Option("--hops", min=0, help="How far around.")] = 1,
+    language: Annotated[LanguageName, Option(help="Language of the labels.")] = "en",
+    around: Annotated[list[str] | None, Option(metavar="CLASS", help="Only this class and its neighbours.")] = None,
+    hops: Annotated[int, Option(min=0, help="How far around.")] = 1,
     out: OutOption = None,
 ) -> None:
     """Draw classes with attributes and capabilities, inheritance and relations as an SVG."""
@@ -154,7 +149,7 @@ def draw(
 
 @ontology_app.command()
 def show(
-    element: Annotated[str, typer.Argument(metavar="ELEMENT", help="Id of an element, or class.attribute.")],
+    element: Annotated[str, Argument(metavar="ELEMENT", help="Id of an element, or class.attribute.")],
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
@@ -164,9 +159,8 @@ def show(
     with opened_store(store) as opened:
         graph = opened.ledger.graph.whole(tenant)
         if not any(node.key == element for node in graph.elements):
-            raise OntologyError(
-                f"there is no element {element!r}.", where="ELEMENT", remedy="`theworld ontology export` lists all."
-            )
+            remedy = "`theworld ontology export` lists all."
+            raise OntologyError(f"there is no element {element!r}.", where="ELEMENT", remedy=remedy)
         edges = [e for e in graph.edges if element in {e.source[1], e.target[1]}]
         notes = [link for link in graph.links if link.target[1] == element]
     if as_json:
@@ -197,7 +191,7 @@ def explain(
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    hops: Annotated[int | None, typer.Option("--hops", min=0, max=6, help="How far to walk.")] = None,
+    hops: Annotated[int | None, Option(min=0, max=6, help="How far to walk.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show what the ontology makes of a question: what it speaks of, paths, capabilities and notes."""
@@ -246,10 +240,9 @@ def remove(*, store: StoreOption = None, tenant: TenantOption = "default") -> No
 
 @ontology_app.command()
 def sample(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write it; made if need be.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Where to write it; made if need be.")],
     last_day: Annotated[
-        datetime | None,
-        typer.Option("--last-day", formats=["%Y-%m-%d"], help="Day the year of data ends.", show_default="2024-12-31"),
+        datetime | None, Option(formats=["%Y-%m-%d"], help="Day the year of data ends.", show_default="2024-12-31")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from theworld.errors import SettingsError
 
@@ -40,28 +41,26 @@ def _read_moment(text: str) -> datetime:
 LanguageName = Literal["en", "zh"]
 """As `theworld.text.Language`, which costs more to import."""
 StoreOption = Annotated[
-    Path | None, typer.Option("--store", metavar="DIR", help="Folder of the store.", show_default="the setting store")
+    Path | None, Option(metavar="DIR", help="Folder of the store.", show_default="the setting store")
 ]
-TenantOption = Annotated[str, typer.Option("--tenant", callback=_check_tenant, help="Whose knowledge it is.")]
+TenantOption = Annotated[str, Option(callback=_check_tenant, help="Whose knowledge it is.")]
 HistoryOption = Annotated[
     Path | None,
-    typer.Option("--history", metavar="FILE", help="Earlier messages: JSON list or JSON lines of {role, content}."),
+    Option(metavar="FILE", help="Earlier messages: JSON list or JSON lines of {role, content}."),
 ]
 FilterOption = Annotated[
     list[str] | None,
-    typer.Option("--filter", metavar="KEY=VALUE", help="Document metadata that must match; repeat for more."),
+    Option("--filter", metavar="KEY=VALUE", help="Document metadata that must match; repeat for more."),
 ]
-QuestionWords = Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, in English or Chinese.")]
+QuestionWords = Annotated[list[str], Argument(metavar="QUESTION", help="The question, in English or Chinese.")]
 """Several arguments are the words of one question: quotes are easily forgotten."""
-LanguageOption = Annotated[
-    LanguageName | None, typer.Option("--language", help="Language of what is said.", show_default="the question's")
-]
-LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first so many.")]
+LanguageOption = Annotated[LanguageName | None, Option(help="Language of what is said.", show_default="the question's")]
+LimitOption = Annotated[int | None, Option(min=1, help="Use only the first so many.")]
 NowOption = Annotated[
-    datetime | None, typer.Option("--now", metavar="DATE", parser=_read_moment, help="Date that time words refer to.")
+    datetime | None, Option(metavar="DATE", parser=_read_moment, help="Date that time words refer to.")
 ]
-ModelFlag = Annotated[bool, typer.Option("--model/--no-model", help="Allow a configured language model.")]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+ModelFlag = Annotated[bool, Option(help="Allow a configured language model.")]
+JsonFlag = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 STDOUT = Path("-")
 """As the value of an option that names a file: standard output."""
 INTERRUPTED = 130
@@ -98,9 +97,8 @@ def service_needed(command: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise SettingsError(
-            f"`theworld {command}` needs {error.name}", remedy=f"Install it: {install_command('service')}"
-        ) from error
+        remedy = f"Install it: {install_command('service')}"
+        raise SettingsError(f"`theworld {command}` needs {error.name}", remedy=remedy) from error
 
 
 def check_writable(file: Path | None, option: str) -> None:

@@ -175,9 +175,8 @@ def how_found(answer: QueryOutput) -> str:
     """Return in one line what each channel brought and what became of it, as the stages counted it."""
     counts = {name: number for stage in answer.stages for name, number in stage.counts.items()}
     zh, statements, cited = is_chinese(answer), len(answer.tables), len(answer.citations)
-    brought = [
-        f"{CHINESE[name] if zh else name} {counts[key]}" for name in CHANNELS if (key := f"{name}_hits") in counts
-    ]
+    hits = {CHINESE[name] if zh else name: counts.get(f"{name}_hits") for name in CHANNELS}
+    brought = [f"{name} {number}" for name, number in hits.items() if number is not None]
     steps = [f"检索：{'、'.join(brought)}" if zh else f"searched: {', '.join(brought)}"] if brought else []
     if statements:
         steps.append(f"数据库语句 {statements} 条" if zh else f"{counted(statements, 'statement')} over the database")
@@ -284,9 +283,8 @@ def show_table(out: Console, table: QueryTable) -> None:
     """Print the rows read from a database, a bar beside the figures of a series, and the statement."""
     from theworld.state.tables import cell_text  # late: help needs no models of the state
 
-    shown = Table(
-        title=printable(table.title), box=None, padding=(0, 2, 0, 2), header_style="dim", title_justify="left"
-    )
+    title = printable(table.title)
+    shown = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 2), header_style="dim")
     for column in table.columns:
         shown.add_column(printable(column.heading), justify="right" if column.unit else "left")
     bars = bars_of(table)
@@ -308,16 +306,13 @@ def show_table(out: Console, table: QueryTable) -> None:
 
 def bars_of(table: QueryTable) -> list[str]:
     """Return one bar a row for the last column's figures, none for a single row or a list."""
-    figures = (
-        [row[-1] for row in table.rows[:ROWS_SHOWN]] if table.shape not in {"figure", "list", "volatility"} else []
-    )
+    figures = [row[-1] for row in table.rows[:ROWS_SHOWN] if table.shape not in {"figure", "list", "volatility"}]
     numbers = [float(figure) for figure in figures if isinstance(figure, int | float)]
     if len(numbers) < 2 or len(numbers) < len(figures):
         return []
     longest = max(map(abs, numbers)) or 1.0
-    return [
-        ("-" if n < 0 else "") + "█" * max(1, round(abs(n) / longest * BAR_CHARACTERS)) if n else "" for n in numbers
-    ]
+    lengths = [max(1, round(abs(number) / longest * BAR_CHARACTERS)) if number else 0 for number in numbers]
+    return [f"{'-' if number < 0 else ''}{'█' * length}" for number, length in zip(numbers, lengths, strict=True)]
 
 
 def path_in_words(path: EvidencePath) -> str:

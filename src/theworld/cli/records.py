@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from theworld.cli.options import JsonFlag, LanguageOption, StoreOption, opened_ledger, settings_for
 from theworld.cli.output import print_json, printable
@@ -19,8 +20,7 @@ NOT_EXACT = 1
 
 
 RequestId = Annotated[
-    str,
-    typer.Argument(metavar="[REQUEST_ID]", help="request_id of a reply of `theworld serve`; without it the last."),
+    str, Argument(metavar="[REQUEST_ID]", help="request_id of a reply of `theworld serve`; without it the last.")
 ]
 
 
@@ -28,9 +28,7 @@ def explain(
     request_id: RequestId = "",
     *,
     store: StoreOption = None,
-    form: Annotated[
-        Literal["text", "json", "mermaid"], typer.Option("--format", help="Form of the explanation.")
-    ] = "text",
+    form: Annotated[Literal["text", "json", "mermaid"], Option("--format", help="Form of the explanation.")] = "text",
     language: LanguageOption = None,
 ) -> None:
     """Show what a request did: route, every channel's ranks, fusion, reranking, paths, answer, times, fallbacks."""
@@ -41,9 +39,8 @@ def explain(
     with opened_ledger(settings_for(store)) as ledger:
         journal, record = RequestJournal(ledger), _record(ledger, request_id)
         request_id, tenant = record.request["request_id"], record.request["tenant"]
-        found = explain_record(
-            record, journal.feedback(request_id, tenant=tenant), journal.arms(request_id, tenant=tenant)
-        )
+        feedback, arms = journal.feedback(request_id, tenant=tenant), journal.arms(request_id, tenant=tenant)
+        found = explain_record(record, feedback, arms)
     if form == "json":
         print_json(found.model_dump(mode="json"))
     elif form == "mermaid":
@@ -57,7 +54,7 @@ def replay(
     *,
     strategies: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--strategy",
             help='Ask with this strategy instead, such as {"name": "B", "rerank": false}; repeat to compare several.',
         ),
@@ -76,9 +73,8 @@ def replay(
     chosen = [read_strategy(text, where="--strategy") for text in strategies or []]
     names = [strategy.name for strategy in chosen]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise typer.BadParameter(
-            f'two strategies are called {twice[0]!r}; give each a "name".', param_hint="--strategy"
-        )
+        what = f'two strategies are called {twice[0]!r}; give each a "name".'
+        raise typer.BadParameter(what, param_hint="--strategy")
     settings = settings_for(store)
     with opened_ledger(settings) as ledger:
         record = _record(ledger, request_id)

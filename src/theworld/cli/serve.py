@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from theworld.cli.options import JsonFlag, StoreOption, TenantOption, opened_ledger, service_needed, settings_for
 from theworld.cli.output import console, error_console, plain_table, print_json
@@ -34,19 +35,15 @@ _APP = "theworld.service.app:application"
 def serve(
     *,
     store: StoreOption = None,
-    host: Annotated[
-        str | None, typer.Option("--host", help="Address to bind.", show_default="the setting service.host")
-    ] = None,
+    host: Annotated[str | None, Option(help="Address to bind.", show_default="the setting service.host")] = None,
     port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65_535, help="Port.", show_default="the setting service.port")
+        int | None, Option(min=0, max=65_535, help="Port.", show_default="the setting service.port")
     ] = None,
     workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, max=64, help="Processes.", show_default="the setting service.workers"),
+        int | None, Option(min=1, max=64, help="Processes.", show_default="the setting service.workers")
     ] = None,
     watch: Annotated[
-        list[Path] | None,
-        typer.Option("--watch", metavar="FOLDER", help="Keep the store in step with this folder; repeat for more."),
+        list[Path] | None, Option(metavar="FOLDER", help="Keep the store in step with this folder; repeat for more.")
     ] = None,
 ) -> None:
     """Serve the HTTP API: search, route, rerank, ask, documents, feedback, explain, evaluation, metrics.
@@ -125,9 +122,8 @@ def _check(settings: Settings) -> None:
     with ExitStack() as stack:
         known = KeyRing(stack.enter_context(opened_ledger(settings))).known() if there else []
     if all(key.revoked_ms is not None for key in known):
-        out.print(
-            f"No API key exists yet, so every request will be refused: theworld keys create --store {settings.store}"
-        )
+        make = f"theworld keys create --store {settings.store}"
+        out.print(f"No API key exists yet, so every request will be refused: {make}")
     if not is_loopback(chosen.host):
         out.print("Requests need an API key. Put a TLS proxy in front: keys travel in the clear otherwise.")
 
@@ -135,7 +131,7 @@ def _check(settings: Settings) -> None:
 def mcp(
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    log: Annotated[bool, typer.Option("--log", help="Log to standard error what runs.")] = False,
+    log: Annotated[bool, Option("--log", help="Log to standard error what runs.")] = False,
 ) -> None:
     """Serve the Model Context Protocol over standard input and output: tools search, fetch and ask.
 
@@ -158,24 +154,22 @@ def mcp(
         make_server(service, lambda _message: asker).run("stdio")
 
 
-keys_app = typer.Typer(help="Make, list and revoke the API keys of a store's service.", no_args_is_help=True)
+keys_app = typer.Typer(help="Make, list and revoke the API keys of a store's service.")
 _DAY_MS = 86_400_000
 
 
 @keys_app.command()
 def create(
     *,
-    name: Annotated[str, typer.Option("--name", help="What it is for, so that it is known again.")] = "",
+    name: Annotated[str, Option(help="What it is for, so that it is known again.")] = "",
     tenants: Annotated[
         list[str] | None,
-        typer.Option("--tenant", help="Tenant it may act for; repeat for more, * for any.", show_default="default"),
+        Option("--tenant", help="Tenant it may act for; repeat for more, * for any.", show_default="default"),
     ] = None,
     scopes: Annotated[
-        list[str] | None, typer.Option("--scope", help="query, write or evaluate; repeat for more.", show_default="all")
+        list[str] | None, Option("--scope", help="query, write or evaluate; repeat for more.", show_default="all")
     ] = None,
-    days: Annotated[
-        float | None, typer.Option("--days", min=0.01, max=36_500, help="It expires after so many days.")
-    ] = None,
+    days: Annotated[float | None, Option(min=0.01, max=36_500, help="It expires after so many days.")] = None,
     store: StoreOption = None,
 ) -> None:
     """Make a key and print it, once: only its hash is kept.
@@ -211,15 +205,14 @@ def list_keys(store: StoreOption = None, as_json: JsonFlag = False) -> None:
 
 @keys_app.command()
 def revoke(
-    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="Its id: the part between the underscores.")],
+    key_id: Annotated[str, Argument(metavar="KEY_ID", help="Its id: the part between the underscores.")],
     store: StoreOption = None,
 ) -> None:
     """Make a key worthless, at once also in services that run."""
     with _keys(store) as ring:
         if not ring.revoke(key_id):
-            raise SettingsError(
-                f"there is no key {key_id!r} in use", where="keys", remedy="See them with `theworld keys list`."
-            )
+            remedy = "See them with `theworld keys list`."
+            raise SettingsError(f"there is no key {key_id!r} in use", where="keys", remedy=remedy)
     typer.echo(f"{key_id} revoked.")
 
 

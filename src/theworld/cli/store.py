@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.filesize import decimal
 from rich.text import Text
+from typer import Argument, Option
 
 from theworld import __version__
 from theworld.cli.ingesting import counting
@@ -23,10 +24,7 @@ if TYPE_CHECKING:
     from theworld.doctor import Finding
 
 
-def info(
-    store: StoreOption = None,
-    as_json: JsonFlag = False,
-) -> None:
+def info(store: StoreOption = None, as_json: JsonFlag = False) -> None:
     """Show the store and every effective setting with its origin; secrets are hidden."""
     from pydantic import SecretStr
 
@@ -71,17 +69,15 @@ def info(
 
 OUT_OF_DATE = 4
 ProjectionName = StrEnum("ProjectionName", ["sparse", "dense", "graph"])
-"""A projection of a store."""
 
 
 def sync(
     store: StoreOption = None,
     rebuild: Annotated[
-        list[ProjectionName] | None, typer.Option("--rebuild", help="Empty this projection first; repeat for more.")
+        list[ProjectionName] | None, Option(help="Empty this projection first; repeat for more.")
     ] = None,
     verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Read ledger and files whole, build damaged files anew; compare servers."),
+        bool, Option("--verify", help="Read ledger and files whole, build damaged files anew; compare servers.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -124,7 +120,7 @@ def sync(
         raise typer.Exit(OUT_OF_DATE)
 
 
-ledger_app = typer.Typer(help="Bring the ledger's tables up to date; move it to PostgreSQL.", no_args_is_help=True)
+ledger_app = typer.Typer(help="Bring the ledger's tables up to date; move it to PostgreSQL.")
 _LONGEST_S = 86_400.0
 """How long moving or changing all rows may take."""
 
@@ -132,7 +128,7 @@ _LONGEST_S = 86_400.0
 @ledger_app.command()
 def migrate(
     store: StoreOption = None,
-    create: Annotated[bool, typer.Option("--create", help="Make the tables when there are none yet.")] = False,
+    create: Annotated[bool, Option("--create", help="Make the tables when there are none yet.")] = False,
 ) -> None:
     """Bring the ledger's tables to the schema version of this program, in one transaction; harmless when they are.
 
@@ -167,19 +163,17 @@ def move(store: StoreOption = None) -> None:
 
     settings = settings_for(store)
     if settings.ledger.url is None:
-        raise SettingsError(
-            "no server is named", where="ledger.url", remedy="Set THEWORLD_LEDGER__URL=postgresql+psycopg://..."
-        )
-    settings = settings.model_copy(
-        update={"ledger": settings.ledger_server.model_copy(update={"write_timeout_s": _LONGEST_S})}
-    )
+        remedy = "Set THEWORLD_LEDGER__URL=postgresql+psycopg://..."
+        raise SettingsError("no server is named", where="ledger.url", remedy=remedy)
+    patient = settings.ledger_server.model_copy(update={"write_timeout_s": _LONGEST_S})
+    settings = settings.model_copy(update={"ledger": patient})
     with counting("Copying") as progress:
         rows = move_ledger(settings, progress)
     typer.echo(f"{rows} rows copied. Check with `theworld doctor`; then the file may go.")
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to make; it must not be there yet.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="File to make; it must not be there yet.")],
     store: StoreOption = None,
 ) -> None:
     """Copy a store into one file while it is in use: the ledger, from which everything else is made again."""
@@ -191,8 +185,7 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File made by `theworld backup`.")],
-    store: StoreOption = None,
+    file: Annotated[Path, Argument(metavar="FILE", help="File made by `theworld backup`.")], store: StoreOption = None
 ) -> None:
     """Make a store from a backup; of a store that is there, the documents since the backup are lost."""
     from theworld.stores.moving import restore as restore_store
@@ -233,9 +226,8 @@ def doctor(store: StoreOption = None, as_json: JsonFlag = False) -> None:
             message = Text(printable(found.said))
             if found.remedy:
                 message.append(f"\n{printable(found.remedy)}", style="bold")
-            table.add_row(
-                Text(found.status, style=_STYLES[found.status]), found.subject, message, f"{found.elapsed_ms:.0f}"
-            )
+            mark = Text(found.status, style=_STYLES[found.status])
+            table.add_row(mark, found.subject, message, f"{found.elapsed_ms:.0f}")
         console().print(table, soft_wrap=False)
         warnings = sum(found.status == "warning" for found in findings)
         console().print(f"\n{counted(failed, 'failure')}, {counted(warnings, 'warning')}.")

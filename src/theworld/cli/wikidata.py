@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from theworld.cli.ingesting import ProgressBars, progress_bars
 from theworld.cli.options import INTERRUPTED, JsonFlag, LanguageName
 from theworld.cli.output import console, error_console, print_json, printable
 
-wikidata_app = typer.Typer(help="Wikidata without the network: make snapshots and search them.", no_args_is_help=True)
+wikidata_app = typer.Typer(help="Wikidata without the network: make snapshots and search them.")
 
 
 @wikidata_app.command()
 def build(
-    dump: Annotated[Path, typer.Argument(metavar="DUMP", help="JSON dump, one entity a line: plain, .gz or .bz2.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The snapshot to write.")],
-    min_sitelinks: Annotated[
-        int, typer.Option("--min-sitelinks", min=0, help="Leave out entries with fewer pages about them.")
-    ] = 0,
-    replace: Annotated[bool, typer.Option("--replace", help="Write over FILE if it exists.")] = False,
+    dump: Annotated[Path, Argument(metavar="DUMP", help="JSON dump, one entity a line: plain, .gz or .bz2.")],
+    out: Annotated[Path, Option(metavar="FILE", help="The snapshot to write.")],
+    min_sitelinks: Annotated[int, Option(min=0, help="Leave out entries with fewer pages about them.")] = 0,
+    replace: Annotated[bool, Option("--replace", help="Write over FILE if it exists.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Make one searchable file of a dump. Stopped, it goes on when the same command is run again."""
@@ -59,15 +58,12 @@ def build(
 
 @wikidata_app.command()
 def search(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to look up.")],
+    name: Annotated[str, Argument(metavar="NAME", help="The name to look up.")],
     snapshot: Annotated[
-        Path | None,
-        typer.Option("--snapshot", metavar="FILE", help="The snapshot.", show_default="as the settings say"),
+        Path | None, Option(metavar="FILE", help="The snapshot.", show_default="as the settings say")
     ] = None,
-    language: Annotated[
-        LanguageName | None, typer.Option("--language", help="Language of the entries.", show_default="the name's")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="Entries shown.")] = 10,
+    language: Annotated[LanguageName | None, Option(help="Language of the entries.", show_default="the name's")] = None,
+    limit: Annotated[int, Option(min=1, max=50, help="Entries shown.")] = 10,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the Wikidata entries a name may mean, best first."""

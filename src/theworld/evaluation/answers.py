@@ -46,7 +46,6 @@ class AnsweredQuery:
     kind: AnswerKind
     citations: tuple[Citation, ...] = ()
     usage: ModelUsage = field(default_factory=ModelUsage)
-    """Calls of a language model for this question."""
 
     @classmethod
     def of(cls, query: Query, answer: Answer | None, usage: ModelUsage) -> AnsweredQuery:
@@ -79,10 +78,8 @@ class AnswersReport:
         What a language model cited and took stands in it where one was called.
         """
         answered = [result for result in self.results if result.kind != "none"]
-        by_kind = {}
-        for kind in sorted({result.kind for result in self.results}):
-            some = [result for result in self.results if result.kind == kind]
-            by_kind[kind] = {"n": len(some), **_means(some)}
+        kinds = sorted({result.kind for result in self.results})
+        of_kind = {kind: [result for result in self.results if result.kind == kind] for kind in kinds}
         means = _means(self.results)
         found: dict[str, Any] = {
             "n": len(self.results),
@@ -90,12 +87,12 @@ class AnswersReport:
             "em": means["em"],
             "f1": means["f1"],
             "precision_answered": round(fmean(result.right for result in answered), 6) if answered else None,
-            "by_kind": by_kind,
+            "by_kind": {kind: {"n": len(some), **_means(some)} for kind, some in of_kind.items()},
         }
         usage = sum((result.usage for result in self.results), ModelUsage())
         if not usage.calls:
             return found
-        generated = [result for result in self.results if result.kind == "generated"]
+        generated = of_kind.get("generated", [])
         cited = [citation.document_id in result.query.grades for result in generated for citation in result.citations]
         return found | {
             "generated": len(generated),
@@ -147,7 +144,8 @@ def evaluate_model_alone(
     The same prompt and checks of its answer as in the graph, as many notes, but no other channel, no reranking, no
     decision on evidence; where the checks refuse its answer there is none. SettingsError where no model is configured.
     """
-    if resources.models.chat is None:
+    chat = resources.models.chat
+    if chat is None:
         raise SettingsError("is needed to compare answers.", where="model.name", remedy="Configure a language model.")
     context = Context(deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False, channels=[channel])
     results = []
@@ -155,12 +153,9 @@ def evaluate_model_alone(
         keys = ["query", "language", "candidates"]
         found: Any = graph.invoke(QueryInput(question=query.text), context=context, output_keys=keys)
         notes = sorted(found["candidates"], key=lambda note: note.fused_rank or len(found["candidates"]) + 1)
-        state = QueryState(
-            question=query.text, query=found["query"], language=found["language"], evidence=notes[:EVIDENCE_NOTES]
-        )
-        update = generate_answer(
-            state, Runtime(context=context), model=resources.models.chat, settings=resources.settings.answers
-        )
+        asked = {"question": query.text, "query": found["query"], "language": found["language"]}
+        state = QueryState(**asked, evidence=notes[:EVIDENCE_NOTES])
+        update = generate_answer(state, Runtime(context=context), model=chat, settings=resources.settings.answers)
         usage = update.get("usage")
         used = usage if isinstance(usage, ModelUsage) else ModelUsage()
         results.append(AnsweredQuery.of(query, update["result"], used))
@@ -172,7 +167,6 @@ def answerable_queries(dataset: Dataset, limit: int | None = None) -> list[Query
     """Return the queries with gold answers, in order, at most `limit`."""
     queries = [query for query in dataset.queries if query.answers][:limit]
     if not queries:
-        raise IngestionError(
-            "no query has answers.", where=dataset.name, remedy='Give them as `"metadata": {"answers": [...]}`.'
-        )
+        remedy = 'Give them as `"metadata": {"answers": [...]}`.'
+        raise IngestionError("no query has answers.", where=dataset.name, remedy=remedy)
     return queries

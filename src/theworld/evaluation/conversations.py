@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.datasets import read_rows
@@ -67,20 +67,16 @@ class Turn(WithGold):
         return {"stand-alone right": float(all(any(plainly(text) in held for text in texts) for texts in wanted))}
 
 
-class Thread(BaseModel):
+class Thread(BaseModel, frozen=True):
     """A conversation."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str = Field(min_length=1)
     lang: str = ""
     turns: tuple[Turn, ...] = Field(min_length=1)
 
 
-class Rewriting(BaseModel):
+class Rewriting(BaseModel, frozen=True):
     """A question in its history, and how a person made it stand alone."""
-
-    model_config = ConfigDict(frozen=True)
 
     history: tuple[str, ...]
     """Messages, oldest first, the user's and the assistant's by turns."""

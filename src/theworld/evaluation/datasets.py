@@ -38,7 +38,6 @@ class Dataset:
     corpus: Path
     """The corpus file, ready to be ingested."""
     document_ids: frozenset[str]
-    """Ids of the documents in it."""
     fingerprint: str
     """Hash of the corpus file's bytes."""
     queries: tuple[Query, ...]

@@ -75,11 +75,8 @@ class Seen:
     evidence: tuple[tuple[str, str], ...] = ()
     """The evidence, best first: document id, and title and text."""
     passages: str = ""
-    """The passages shown."""
     channels: tuple[str, ...] = ()
-    """The channels that ran."""
     path: str = ""
-    """The router's path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,6 @@ class Failure:
     fixed_by: str
     """the change that fixed it, empty where there was none to try."""
     detail: str
-    """What is to be known besides."""
     answer: str = ""
     kind: str = "none"
     path: str = ""
@@ -228,16 +224,14 @@ def as_markdown(report: Mapping[str, Any], language: Language = "en") -> str:
         lines.append("")
         for example in cluster["examples"]:
             lines.append(f"- {_plain(example['question'])}")
-            facts = []
-            if example["gold"]:
-                facts.append(_say("gold", language, text=" / ".join(example["gold"])))
-            if example["answer"]:
-                facts.append(_say("answered", language, text=example["answer"][:300], kind=example["kind"]))
-            if example["fixed_by"]:
-                facts.append(_say("by", language, text=example["fixed_by"]))
-            if example["detail"]:
-                facts.append(example["detail"])
-            lines += [f"  - {_plain(fact)}" for fact in facts]
+            gold, answer, fixed_by = " / ".join(example["gold"]), example["answer"], example["fixed_by"]
+            facts = (
+                _say("gold", language, text=gold) if gold else "",
+                _say("answered", language, text=answer[:300], kind=example["kind"]) if answer else "",
+                _say("by", language, text=fixed_by) if fixed_by else "",
+                example["detail"],
+            )
+            lines += [f"  - {_plain(fact)}" for fact in facts if fact]
     return "\n".join(lines) + "\n"
 
 

@@ -146,18 +146,16 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """The mean difference of two systems with its interval and p-value."""
+    """The mean difference of two systems over `n` queries, first minus second.
+
+    With its bootstrap percentile interval, and the two-sided p of the paired randomisation (sign-flip) test.
+    """
 
     mean: float
-    """Mean of first minus second."""
     low: float
-    """Lower end of the bootstrap percentile interval."""
     high: float
-    """Upper end of the same."""
     p_value: float
-    """Two-sided p of the paired randomisation (sign-flip) test."""
     n: int
-    """Number of queries."""
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> PairedDifference:

@@ -50,11 +50,9 @@ class Outcome:
     found: bool = False
     """Whether there was a candidate."""
     failed: bool = False
-    """Whether it ended in an error."""
     elapsed_ms: float = 0.0
     stages: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
-    """Stages of its degradations."""
 
     @property
     def stumbled(self) -> bool:

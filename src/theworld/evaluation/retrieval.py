@@ -45,7 +45,6 @@ class QueryRankings:
     elapsed_ms: float
     """Wall time of the whole graph."""
     degradations: tuple[Degradation, ...] = ()
-    """Every fallback of the run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from theworld import __version__
 from theworld.native_memory import share_heaps
 from theworld.service import dify, mcp, page
 from theworld.service.api import ask, documents, evaluation, graph, health, nodes, records, traffic
-from theworld.service.api.replies import JSON, ApiError, Code, error_body, install, language_of, load_messages
+from theworld.service.api.replies import ApiError, Code, error_reply, install, load_messages
 from theworld.service.api.serving import ClientGoneError
 from theworld.service.openai import answers, vectors
 from theworld.service.runtime import Service, open_service
@@ -127,21 +127,18 @@ class Edge:
                 told.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        async def refuse(error: ApiError) -> None:
-            language = language_of(headers.get("accept-language", ""))
-            refused, body = error_body(error, trace_id, language, scope["path"])
-            await Response(body, refused, media_type=JSON)(scope, receive, pass_on)
-
         try:
             length = headers.get("content-length", "")
             if length.isdigit() and int(length) > limit:
-                await refuse(too_large)
+                reply = await error_reply(Request(scope), too_large)
+                await reply(scope, receive, pass_on)
             else:
                 await self._app(scope, count_body, pass_on)
         except Exception as error:
             log.exception("request %s failed", trace_id, exc_info=error)
             if not status:
-                await refuse(ApiError(Code.INTERNAL))
+                reply = await error_reply(Request(scope), ApiError(Code.INTERNAL))
+                await reply(scope, receive, pass_on)
         finally:
             if service is not None:
                 endpoint = getattr(scope.get("route"), "path", "other")

@@ -20,7 +20,7 @@ from theworld.service.api.serving import RequestContext, service_of
 from theworld.service.openai.schemas import Lenient, described, failing
 from theworld.state.answers import PATH_SEPARATOR
 
-router = APIRouter(tags=["Dify"])
+router = APIRouter(tags=["Dify"], default_response_class=Response)
 _EQUAL = frozenset({"is", "=", "in"})
 _ERRORS = failing(
     {"type": "object", "required": ["error_code", "error_msg"], "properties": {"error_code": {"type": "integer"}}},
@@ -79,7 +79,6 @@ def _readable_header(request: Request) -> None:
 @router.post(
     "/dify/retrieval",
     summary="Find records for Dify",
-    response_class=Response,
     responses={200: described("Records", "records"), **_ERRORS},
     dependencies=[Depends(_readable_header)],
 )

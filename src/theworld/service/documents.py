@@ -6,13 +6,13 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TypeVar
 
 from theworld.errors import TheWorldError
 from theworld.ingestion import IngestReport, SourceDocument, ingest, ingest_given
@@ -25,7 +25,6 @@ from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 IDLE_S = 10.0
 """How long the writer is kept after its last use, so that a series of uploads opens it once."""
 _TENANT = "default"
@@ -75,9 +74,8 @@ class DocumentWriter:
         unread: Sequence[FailedSource] = (),
     ) -> IngestReport:
         """Write documents, each with the source it names; they can be found when this returns."""
-        report = self._with_store(
-            lambda store: ingest_given(documents, store, self._models, self._settings, tenant=tenant)
-        )
+        with self._opened() as store:
+            report = ingest_given(documents, store, self._models, self._settings, tenant=tenant)
         report = replace(report, failed=[*report.failed, *unread])
         what = what or next((document.id or document.title for document, _ in documents), "")
         self.runs.append(WriteRun(tenant, what, report))
@@ -87,9 +85,8 @@ class DocumentWriter:
         """Keep the default tenant's documents in step with folders until `stop` is set; what goes wrong is logged."""
 
         def bring_up_to_date() -> None:
-            report = self._with_store(
-                lambda store: ingest(list(folders), store, self._models, self._settings, prune=True)
-            )
+            with self._opened() as store:
+                report = ingest(list(folders), store, self._models, self._settings, prune=True)
             if report.documents + report.pruned + len(report.failed):
                 self.runs.append(WriteRun(_TENANT, ", ".join(folder.name for folder in folders), report))
                 log.info(
@@ -119,24 +116,22 @@ class DocumentWriter:
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
         """Delete those of the documents that the tenant has; return how many there were."""
-
-        def remove(store: KnowledgeStore) -> int:
-            count = store.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
+        with self._opened() as store:
+            deleted = store.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
             store.catch_up()
-            return count
-
-        deleted = self._with_store(remove)
         self.runs.append(WriteRun(tenant, document_ids[0], IngestReport(pruned=deleted)))
         return deleted
 
-    def _with_store(self, work: Callable[[KnowledgeStore], T]) -> T:
+    @contextmanager
+    def _opened(self) -> Iterator[KnowledgeStore]:
+        """Yield the store, open for writing, to one thread at a time."""
         with self._using:
             if self._timer is not None:
                 self._timer.cancel()
             if self._store is None:
                 self._store = open_store(self._settings, read_only=False)
             try:
-                return work(self._store)
+                yield self._store
             finally:
                 if time.monotonic() > self._release_at:
                     release_memory()

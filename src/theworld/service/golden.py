@@ -39,13 +39,9 @@ def build_golden_set(
     (`known`), stands in a document word for word (`in_corpus`), or holds its own answer. With `size`, strata are taken
     from in turn, so that small ones are not lost.
     """
-    left_out: Counter[str] = Counter()
-    entering = []
-    for item in sorted(judged, key=lambda item: item.id):
-        if item.answers or item.grades:
-            entering.append(item)
-        else:
-            left_out["without_gold"] += 1
+    ordered = sorted(judged, key=lambda item: item.id)
+    entering = [item for item in ordered if item.answers or item.grades]
+    left_out = Counter(without_gold=len(ordered) - len(entering))
     taken = {_key(text) for text in known}
     clean = []
     for item in _without_repetitions(entering, left_out):

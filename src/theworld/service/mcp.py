@@ -199,9 +199,8 @@ class _Faces:
             said = [Said(role=turn.role, content=turn.content) for turn in history or []]
             run = await current.answered(AskRequest(question=question, history=said))
         data = ask_data(current, run)
-        quotes = [
-            Quote(number=one.number, id=one.document_id, text=one.quote, **linked(one, base)) for one in data.citations
-        ]
+        cited = data.citations
+        quotes = [Quote(number=one.number, id=one.document_id, text=one.quote, **linked(one, base)) for one in cited]
         result = data.result or Answer()
         whole = "\n\n".join(filter(None, [data.answer, tables_text(data.tables, data.language)]))
         made = {"answer": whole, "short": result.short, "kind": data.kind, "sureness": result.sureness}
@@ -260,7 +259,7 @@ def _told() -> Iterator[None]:
         raise ToolError(message_of(known.code, "en", known.what)) from error
 
 
-router = APIRouter(tags=["MCP"])
+router = APIRouter(tags=["MCP"], default_response_class=Response)
 _ERRORS = failing({"type": "object"}, 400, 401, 403, 404, 406, 413, 415, 429, 500, 503)
 _ASKER = "mcp_asker"
 
@@ -283,7 +282,6 @@ async def mcp_running(app: FastAPI, service: Service) -> AsyncIterator[None]:
 @router.post(
     "/mcp",
     summary="Model Context Protocol",
-    response_class=Response,
     responses={200: described("JSONRPCMessage", "jsonrpc"), 202: {"description": "Accepted"}, **_ERRORS},
 )
 async def mcp(request: Request, caller: Visiting) -> Response:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from theworld.graph import Resources, build_graph, open_resources
@@ -64,7 +64,6 @@ class Service:
     metrics: ServiceMetrics = field(default_factory=ServiceMetrics)
     clock: Callable[[], float] = time.time
     journal: RequestJournal = field(init=False)
-    """Requests on record."""
     keys: KeyRing = field(init=False)
     evaluations: Evaluations = field(init=False)
     limiter: ConcurrencyLimiter = field(init=False)
@@ -143,19 +142,12 @@ class Service:
             begun = time.perf_counter()
             run = run_graph(self.graph_b, asked.run.question, context, until=asked.until, choice=asked.choice)
             self.metrics.shadow.labels("ok" if run.error is None else "error").inc()
+            elapsed_ms, code = (time.perf_counter() - begun) * 1000, 0 if run.error is None else 9000
             beside = replace(
-                asked,
-                request_id=uuid.uuid4().hex,
-                run=run,
-                settings=self.resources_b.settings,
-                model_version=self.resources_b.reranker.name,
-                elapsed_ms=(time.perf_counter() - begun) * 1000,
-                arm=self.strategy_b.name,
-                parent=asked.request_id,
-                strategy=self.strategy_b.model_dump(mode="json"),
-                code=0 if run.error is None else 9000,
-                created=self.clock(),
-            )
+                asked, request_id=uuid.uuid4().hex, parent=asked.request_id, run=run, elapsed_ms=elapsed_ms, code=code,
+                settings=self.resources_b.settings, model_version=self.resources_b.reranker.name,
+                arm=self.strategy_b.name, strategy=self.strategy_b.model_dump(mode="json"), created=self.clock(),
+            )  # fmt: skip
             if self.writer is not None:
                 self.writer.put(beside)
         except Exception:
@@ -218,9 +210,8 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
         warm_up(service.graph, resources)
         if chosen.watch:
             stop = threading.Event()
-            watcher = threading.Thread(
-                target=service.documents.follow, args=(chosen.watch,), kwargs={"stop": stop}, name="watch", daemon=True
-            )
+            follow = partial(service.documents.follow, chosen.watch, stop=stop)
+            watcher = threading.Thread(target=follow, name="watch", daemon=True)
             watcher.start()
             stack.callback(watcher.join, SHUTDOWN_S)
             stack.callback(stop.set)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
@@ -28,10 +28,8 @@ _LAYOUT = f"A question set holds {CORPUS}/ and {QUESTIONS}."
 QuestionKind = Literal["fact", "howto", "two-file", "unanswerable"]
 
 
-class WithGold(BaseModel):
+class WithGold(BaseModel, frozen=True):
     """A question with what shows that an answer to it is right; fields that are not listed are passed over."""
-
-    model_config = ConfigDict(frozen=True)
 
     question: str = Field(min_length=1)
     """As a user puts it."""
@@ -53,7 +51,6 @@ class DocumentQuestion(WithGold):
     kind: QuestionKind
     """`unanswerable`: the documents do not say it."""
     lang: str = ""
-    """Language of the question."""
     cross: bool = False
     """True when the documents are in another language than the question."""
     tags: tuple[str, ...] = ()
@@ -91,7 +88,6 @@ class QuestionSet:
     """Questions over a folder of documents."""
 
     name: str
-    """The folder's name."""
     corpus: Path
     """Absolute path of the documents' folder."""
     questions: tuple[DocumentQuestion, ...]
@@ -137,7 +133,6 @@ class DocumentAnswer:
     notes: tuple[str, ...]
     """Notes or passages as they are shown, best first."""
     elapsed_ms: float
-    """Wall time of the question."""
 
 
 def ask_questions(questions: QuestionSet, graph: CompiledGraph, watch: Watch) -> list[DocumentAnswer]:

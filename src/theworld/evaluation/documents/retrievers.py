@@ -293,9 +293,8 @@ class Retriever:
     def require(self) -> None:
         """Raise TheWorldError when a package is not installed."""
         if missing := [name for name in self.requires if not any(importlib.metadata.distributions(name=name))]:
-            raise TheWorldError(
-                f"{', '.join(missing)} not installed.", where=self.label, remedy=install_command("benchmarks")
-            )
+            remedy = install_command("benchmarks")
+            raise TheWorldError(f"{', '.join(missing)} not installed.", where=self.label, remedy=remedy)
 
 
 RETRIEVERS: Mapping[str, Retriever] = {

@@ -36,16 +36,17 @@ FIRST_SCREEN: Mapping[str, int] = {"en": 1600, "zh": 700}
 RECALL_DEPTHS = (1, 5, 10)
 CHOSEN = 3
 """First notes that an answer can be made of."""
-MEASURES = (
-    *(f"file recall@{k}" for k in RECALL_DEPTHS),
-    "all files@5",
-    "fact in first note",
-    "fact in first 3 notes",
-    "answer contained",
-    "on the first screen",
-    "unanswerable handled",
-    "answerable declined",
-)
+MEASURES = {
+    **{f"file recall@{k}": f"file@{k}" for k in RECALL_DEPTHS},
+    "all files@5": "files@5",
+    "fact in first note": "note@1",
+    "fact in first 3 notes": "note@3",
+    "answer contained": "answer",
+    "on the first screen": "screen",
+    "unanswerable handled": "handled",
+    "answerable declined": "declined",
+}
+"""The measures, each with the head of its column in tables."""
 _MARKUP = re.compile(r"[`*_\\]")
 _CJK = "\u3000-\u9fff\uf900-\ufaff"
 _SPACED_CJK = re.compile(rf" ?([{_CJK}]) ?")
@@ -113,7 +114,6 @@ CAUSES: dict[Cause, str] = {
     "silent": "nothing was answered, or only with low confidence",
     "answered although unanswerable": "the documents do not say it, and it was answered",
 }
-"""Each cause and what it means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,6 @@ class DocumentFailure:
     file_rank: int | None
     """How many of the first files it takes to hold every file needed; None when all of them do not."""
     kind: str
-    """Kind of the answer."""
     confidence: float | None
     answer: str
 
@@ -165,7 +164,6 @@ class Figures:
     """Means over some questions."""
 
     asked: int
-    """Number of questions."""
     characters: float
     """Median length of their answers."""
     shares: Mapping[str, float]

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import orjson
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.sse import format_sse_event
 
 from theworld.answers import said_text
 from theworld.service.api.access import Querying
 from theworld.service.api.passages import answer_html
-from theworld.service.api.replies import WITH_BODY, ApiError, Code, documented, envelope, error_body, shown
+from theworld.service.api.replies import WITH_BODY, ApiError, Code, envelope, error_body, router_of, shown
 from theworld.service.api.schemas import (
     AskData,
     AskRequest,
@@ -30,9 +31,7 @@ from theworld.service.requests.running import GIVEN, Run, rerank_given
 from theworld.state import Answer, Context, ModelUsage, ResolvedReference
 
 _FAILING = (Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT, Code.STORE_UNAVAILABLE)
-retrieval_router = APIRouter(
-    prefix="/api/v1/retrieval", tags=["retrieval"], responses=documented(*WITH_BODY, *_FAILING)
-)
+retrieval_router = router_of("retrieval", *WITH_BODY, *_FAILING, prefix="/api/v1/retrieval")
 _ROUTED = ("query", "language", "route")
 
 
@@ -80,19 +79,12 @@ async def rerank(request: Request, body: RerankRequest, caller: Querying) -> Rer
 
 async def reranked(current: RequestContext, body: RerankRequest, given: list[dict[str, str]]) -> RerankData:
     """Rank what was given in a place of its own, on record; `given` are texts with ids, or {note_id}."""
-    service = current.service
-    context = Context(
-        tenant=current.caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=datetime.now(UTC)
-    )
-
-    def work() -> tuple[int, Run]:
-        return service.resources.store.ledger.sequence(), rerank_given(service.resources, body.query, given, context)
-
+    resources, now = current.service.resources, datetime.now(UTC)
+    context = Context(tenant=current.caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=now)
     async with current.slot():
-        sequence, run = await service.limiter.work(work)
-        current.conclude(run, sequence, given=given)
+        run = await current.carry_out(partial(rerank_given, resources, body.query, given, context), given=given)
     outcome = run.state["rerank_outcome"]
-    model_version = service.resources.reranker.name if outcome in {"complete", "partial"} else ""
+    model_version = resources.reranker.name if outcome in {"complete", "partial"} else ""
     results = [
         RerankedText(
             id=one.document_id if one.note_id.startswith(GIVEN) else one.note_id,
@@ -107,7 +99,9 @@ async def reranked(current: RequestContext, body: RerankRequest, given: list[dic
     return RerankData(**_replied(current, run), outcome=outcome, model_version=model_version, results=results)
 
 
-router = APIRouter(prefix="/api/v1", tags=["answers"])
+router = router_of(
+    "answers", *WITH_BODY, Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.MODEL_UNAVAILABLE, Code.VECTOR_TIMEOUT
+)
 _DATA = {"type": "string", "contentMediaType": "application/json"}
 _KIND = {"type": "string", "enum": ["stage", "token", "restart", "final", "error"]}
 _EVENT = {"type": "object", "properties": {"event": _KIND, "data": _DATA}, "required": ["event", "data"]}
@@ -117,10 +111,9 @@ _STREAM = {
     "`error` with an envelope",
     "content": {EVENTS: {"itemSchema": _EVENT}},
 }
-_ERRORS = documented(*WITH_BODY, Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.MODEL_UNAVAILABLE, Code.VECTOR_TIMEOUT)
 
 
-@enveloped(router.post, "/ask", "Answer a question", responses={200: _STREAM, **_ERRORS})
+@enveloped(router.post, "/ask", "Answer a question", responses={200: _STREAM})
 async def ask(request: Request, body: AskRequest, caller: Querying) -> AskData | Response:
     """Answer a question with citations, evidence paths and the trace of every step."""
     current = RequestContext(request, caller, "ask", "answer")

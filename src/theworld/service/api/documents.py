@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from pydantic import BaseModel, Field, field_validator
 
 from theworld.errors import IngestionError
@@ -16,7 +16,7 @@ from theworld.ingestion import IngestReport, SourceDocument
 from theworld.ingestion.readers.document import plain_metadata
 from theworld.ingestion.report import FailedSource
 from theworld.service.api.access import Caller, Querying, caller_with
-from theworld.service.api.replies import GUARDED, WITH_BODY, ApiError, Code, documented, must_exist, redacted
+from theworld.service.api.replies import GUARDED, WITH_BODY, ApiError, Code, must_exist, redacted, router_of
 from theworld.service.api.schemas import TEXT, Body, examples, is_no_text
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
@@ -24,14 +24,10 @@ from theworld.stores.ledger.catalog import DocumentData, ListData
 from theworld.stores.records import read_filters
 
 T = TypeVar("T")
-router = APIRouter(
-    prefix="/api/v1",
-    tags=["documents"],
-    responses=documented(*WITH_BODY, Code.TOO_MANY, Code.STORE_BUSY, Code.STORE_UNAVAILABLE, Code.MODEL_UNAVAILABLE),
+router = router_of(
+    "documents", *WITH_BODY, Code.TOO_MANY, Code.STORE_BUSY, Code.STORE_UNAVAILABLE, Code.MODEL_UNAVAILABLE
 )
-reading_router = APIRouter(
-    prefix="/api/v1", tags=["documents"], responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
-)
+reading_router = router_of("documents", *GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
 Writing = Annotated[Caller, caller_with("write")]
 GivenId = Annotated[str, Field(min_length=1, max_length=512, description="Id, unique within the tenant")]
 FileName = Annotated[str, Query(min_length=1, max_length=512, description="Its path, `/` between folders")]
@@ -39,10 +35,10 @@ DocumentId = Annotated[
     str, Path(min_length=1, max_length=512, pattern=TEXT, description="Id of a document; slashes are part of it")
 ]
 _BYTES = {"type": "string", "format": "binary"}
+_FILE = {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}}}
 MAX_DOCUMENTS = 500
 """In one request: it answers when all are found, and callers wait some minutes at most."""
 WRITES_SHOWN = 20
-NO_DOCUMENT = "the tenant has no document of this id"
 
 
 class GivenDocument(Body):
@@ -132,12 +128,7 @@ async def write(request: Request, body: DocumentsRequest, caller: Writing) -> Do
     return _data(report, failed)
 
 
-@enveloped(
-    router.post,
-    "/documents/file",
-    "Write a file",
-    openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}}}},
-)
+@enveloped(router.post, "/documents/file", "Write a file", openapi_extra={"requestBody": _FILE})
 async def write_file(request: Request, name: FileName, caller: Writing) -> DocumentsData:
     """Read a file as `theworld ingest` does, by the ending of its name, and write its documents.
 
@@ -263,5 +254,6 @@ def list_documents(
 def get_document(request: Request, document_id: DocumentId, caller: Querying) -> WholeDocument:
     """Return a document with its text; another tenant's is as unknown as none."""
     store = service_of(request).resources.store
-    found = must_exist(store.document(document_id, tenant=caller.tenant), NO_DOCUMENT)
+    found = store.document(document_id, tenant=caller.tenant)
+    found = must_exist(found, "the tenant has no document of this id")
     return WholeDocument.model_validate(found, from_attributes=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from theworld.errors import InvalidQuestionError
@@ -12,7 +12,7 @@ from theworld.evaluation.failures import as_html, as_markdown
 from theworld.nodes.receive_question import clean_question
 from theworld.service.api.access import Evaluating
 from theworld.service.api.passages import markdown_html
-from theworld.service.api.replies import WITH_BODY, ApiError, Code, documented, must_exist
+from theworld.service.api.replies import WITH_BODY, ApiError, Code, documented, must_exist, router_of
 from theworld.service.api.schemas import TEXT, Body, Question, Text, examples
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.golden import golden_set
@@ -21,17 +21,10 @@ from theworld.service.runtime import Service
 from theworld.stores.ledger.evaluations import MOST_OPEN, Job
 from theworld.stores.ledger.evaluations import Query as StoredQuery
 
-router = APIRouter(
-    prefix="/api/v1/eval",
-    tags=["evaluation"],
-    responses=documented(*WITH_BODY, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
-)
+router = router_of("evaluation", *WITH_BODY, Code.NOT_FOUND, Code.STORE_UNAVAILABLE, prefix="/api/v1/eval")
 After = Annotated[str, Query(max_length=64, pattern=r"^[!-~]*$", description="Id to go on after")]
 Limit = Annotated[int, Query(ge=1, le=500, description="Entries of a page")]
 Id = Annotated[str, Path(min_length=1, max_length=64, pattern=TEXT)]
-NO_DATASET = "the tenant has no dataset of this id"
-NO_JOB = "the tenant has no job of this id"
-NO_REPORT = "no finished job of this id and strategy has its failures explained (explain_failures)"
 
 
 class GivenQuery(Body):
@@ -213,7 +206,8 @@ def add_job(request: Request, body: JobRequest, caller: Evaluating) -> JobData:
     service = service_of(request)
     for strategy in body.strategies:
         strategy.resources(service.resources)
-    row, _, questions = must_exist(service.evaluations.dataset(body.dataset_id, tenant=caller.tenant), NO_DATASET)
+    dataset = service.evaluations.dataset(body.dataset_id, tenant=caller.tenant)
+    row, _, questions = must_exist(dataset, "the tenant has no dataset of this id")
     steps = min(questions, body.limit or questions) * len(body.strategies)
     wanted = body.model_dump(mode="json", exclude={"dataset_id"})
     job_id = service.evaluations.add_job(caller.tenant, row, wanted, steps)
@@ -262,7 +256,7 @@ def get_report(
     job = service_of(request).evaluations.job(job_id, tenant=caller.tenant)
     failures = ((job.report if job is not None else None) or {}).get("failures") or {}
     found = failures.get(strategy) if strategy is not None else next(iter(failures.values()), None)
-    found = must_exist(found, NO_REPORT)
+    found = must_exist(found, "no finished job of this id and strategy has its failures explained (explain_failures)")
     if format == "html":
         return ReportData(format=format, report=as_html(found, language))
     text = as_markdown(found, language)
@@ -270,7 +264,8 @@ def get_report(
 
 
 def _stored(service: Service, job_id: str, tenant: str) -> JobData:
-    return _data(service, must_exist(service.evaluations.job(job_id, tenant=tenant), NO_JOB))
+    job = service.evaluations.job(job_id, tenant=tenant)
+    return _data(service, must_exist(job, "the tenant has no job of this id"))
 
 
 def _data(service: Service, job: Job) -> JobData:

@@ -13,31 +13,27 @@ from statistics import fmean
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from pydantic import BaseModel, BeforeValidator, Field
 
 from theworld.ontology.model import NodeKind, Ref
 from theworld.ontology.retrieval import OntologyIndex
 from theworld.ontology.walking import label_of, told
 from theworld.service.api.access import Querying
-from theworld.service.api.replies import GUARDED, Code, documented, must_exist
+from theworld.service.api.replies import GUARDED, Code, must_exist, router_of
 from theworld.service.api.schemas import TEXT
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
 from theworld.stores.ledger.catalog import Entity
 from theworld.text import Language, entity_key
 
-graph_router = APIRouter(prefix="/api/v1", tags=["graph"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE))
-router = APIRouter(
-    prefix="/api/v1/ontology",
-    tags=["graph"],
-    responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
-)
+graph_router = router_of("graph", *GUARDED, Code.STORE_UNAVAILABLE)
+router = router_of("graph", *GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE, prefix="/api/v1/ontology")
 Spoken = Annotated[Language, Query(description="Language of names and descriptions, where there is a choice")]
 _OF_ENTITY = "Of an entity, in any case; empty: the commonest names"
 Name = Annotated[str, Query(max_length=500, pattern=r"^$|" + TEXT, description=_OF_ENTITY)]
 EXCERPT = 400
-"""Characters shown of a note."""
+Excerpt = Annotated[str, BeforeValidator(lambda text: text[:EXCERPT])]
 NO_ELEMENT = "the tenant's ontology has no element of this kind and key"
 
 
@@ -84,9 +80,7 @@ class ShownNote(BaseModel):
     document_id: str = Field(description="Document it is from")
     title: str = Field(description="Title of the document")
     section: list[str] = Field(description="Headings it stands under, outermost first")
-    text: Annotated[str, BeforeValidator(lambda text: text[:EXCERPT])] = Field(
-        description=f"Its first {EXCERPT} characters"
-    )
+    text: Excerpt = Field(description=f"Its first {EXCERPT} characters")
     start: int = Field(description="Character offset in the document")
     end: int = Field(description="End offset, exclusive")
 
@@ -151,10 +145,8 @@ def around(
         return GraphData(entity=None, entities=[], notes=[], height=0, near=near, elements=elements)
     height = max(len(found.naming), len(found.together), 1)
     # Both over the whole height, evenly.
-    rows, places = (
-        [round((place + 0.5) * height / count - 0.5, 3) for place in range(count)]
-        for count in (len(found.naming), len(found.together))
-    )
+    numbers = (len(found.naming), len(found.together))
+    rows, places = ([round((at + 0.5) * height / n - 0.5, 3) for at in range(n)] for n in numbers)
     named_at: dict[str, list[float]] = defaultdict(list)
     for naming, row in zip(found.naming, rows, strict=True):
         for key in naming.names:

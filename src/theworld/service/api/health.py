@@ -17,6 +17,7 @@ from theworld.service.api.serving import enveloped, service_of
 
 router = APIRouter(tags=["operation"])
 _NOBODY = "\x1fnobody"
+_UNREADY = {503: {"model": ErrorEnvelope, "description": "Some engine does not answer"}}
 
 
 class Health(BaseModel):
@@ -48,12 +49,7 @@ async def healthz(_request: Request) -> Health:
     return Health(version=__version__)
 
 
-@enveloped(
-    router.get,
-    "/readyz",
-    "Can questions be answered?",
-    responses={503: {"model": ErrorEnvelope, "description": "Some engine does not answer"}},
-)
+@enveloped(router.get, "/readyz", "Can questions be answered?", responses=_UNREADY)
 def readyz(request: Request) -> Readiness | Response:
     """Ask every engine something small."""
     service = service_of(request)

@@ -13,12 +13,12 @@ from graphlib import TopologicalSorter
 from itertools import pairwise
 from statistics import fmean
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel, Field
 
 from theworld.graph.build import CompiledGraph
 from theworld.service.api.access import Querying
-from theworld.service.api.replies import GUARDED, documented
+from theworld.service.api.replies import GUARDED, router_of
 from theworld.service.api.serving import enveloped, service_of
 
 _SWEEPS = 23
@@ -55,7 +55,7 @@ class NodeGraph(BaseModel):
     height: int = Field(description="Number of layers")
 
 
-router = APIRouter(prefix="/api/v1", tags=["on record"], responses=documented(*GUARDED))
+router = router_of("on record", *GUARDED)
 
 
 @enveloped(router.get, "/nodes", "The graph of nodes, laid out")

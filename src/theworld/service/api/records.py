@@ -7,9 +7,10 @@ it is put on record, counted in the online metrics or in the metrics of answers.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from pydantic import BaseModel, Field
 
 from theworld.service.api.access import Evaluating, Querying
@@ -18,34 +19,25 @@ from theworld.service.api.replies import (
     WITH_BODY,
     Code,
     as_api_error,
-    documented,
     must_exist,
     redacted,
+    router_of,
     without_internals,
 )
 from theworld.service.api.schemas import NO_REQUEST, TEXT, Body, examples
 from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, service_of
 from theworld.service.requests.explanation import Explanation, as_mermaid, as_text, explain
-from theworld.service.requests.record import kind_of
-from theworld.service.requests.replay import Replay, replay
+from theworld.service.requests.replay import replay
 from theworld.service.requests.running import CancelledRunError
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
 from theworld.stores.ledger.request_log import RequestRecord
 from theworld.text import Language
 
-router = APIRouter(
-    prefix="/api/v1",
-    tags=["on record"],
-    responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
-)
-replay_router = APIRouter(
-    prefix="/api/v1",
-    tags=["evaluation"],
-    responses=documented(
-        *WITH_BODY, Code.NOT_FOUND, Code.TOO_MANY, Code.STORE_BUSY, Code.STORE_UNAVAILABLE, Code.MODEL_UNAVAILABLE,
-        Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT,
-    ),
+router = router_of("on record", *GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
+replay_router = router_of(
+    "evaluation", *WITH_BODY, Code.NOT_FOUND, Code.TOO_MANY, Code.STORE_BUSY, Code.STORE_UNAVAILABLE,
+    Code.MODEL_UNAVAILABLE, Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT,
 )  # fmt: skip
 RequestId = Annotated[
     str, Path(min_length=1, max_length=64, pattern=TEXT, description="Of search, route, rerank or ask")
@@ -139,35 +131,17 @@ async def replay_request(
     asked, strategy = RequestContext(request, caller, "replay", "answer"), body.strategy
     service = asked.service
 
-    def read() -> RequestRecord:
-        if strategy is not None:
-            strategy.resources(service.resources)
-        return _record(service, request_id, caller.tenant)
-
-    record = await asyncio.to_thread(read)
-
-    def work() -> Replay:
-        gone, graph = asked.gone.is_set, service.graph
-        return replay(record, service.resources, graph, strategy=strategy, cancelled=gone, language=language)
-
+    if strategy is not None:  # one that is wrong is refused before a place is taken
+        await asyncio.to_thread(strategy.resources, service.resources)
+    record = await asyncio.to_thread(_record, service, request_id, caller.tenant)
+    again = partial(replay, record, service.resources, service.graph, cancelled=asked.gone.is_set)
     async with asked.slot():
-        found = await service.limiter.work(work, asked.gone.set)
+        found = await service.limiter.work(partial(again, strategy=strategy, language=language), asked.gone.set)
     if isinstance(found.run.error, CancelledRunError):
         raise ClientGoneError from found.run.error
     if found.run.error is not None:
         raise as_api_error(found.run.error)
-
-    outcome, state = record.request["outcome"], found.run.state
-    result = outcome.get("result") or {}
-    answer, asked_back = state.get("result"), found.run.clarification
-    text = result.get("text") or (outcome.get("clarification") or {}).get("question", "")
-    ended = {"text": text, "confidence": result.get("confidence"), "elapsed_ms": outcome["graph_ms"]}
-    text = str((asked_back or {}).get("question", "")) or (answer.text if answer is not None else "")
-    confidence = answer.confidence if answer is not None else None
-    before = ReplayEnd(kind=record.request["kind"], **ended)
-    now = ReplayEnd(kind=kind_of(found.run), text=text, confidence=confidence, elapsed_ms=found.run.elapsed_ms)
-    was = {row["note_id"]: place for place, row in enumerate(record.ranking, 1)}
-    is_ = {candidate.note_id: place for place, candidate in enumerate(state.get("candidates") or [], 1)}
+    was, is_ = ({row["note_id"]: row["position"] for row in one.ranking} for one in (record, found.record))
     last = len(was) + len(is_)
     ids = sorted({**was, **is_}, key=lambda one: (min(was.get(one, last), is_.get(one, last)), was.get(one, last)))
     told: dict[str, Any] = {
@@ -175,5 +149,15 @@ async def replay_request(
         "causes": [redacted(cause) for cause in found.causes],
         "passages": [PassageRanks(note_id=one, before=was.get(one), now=is_.get(one)) for one in ids],
     }
-    told |= {"question": record.request["question"], "strategy": strategy, "before": before, "now": now}
+    told |= {"question": record.request["question"], "strategy": strategy}
+    told |= {"before": _end(record), "now": _end(found.record)}
     return ReplayData(**found.as_json() | told)
+
+
+def _end(record: RequestRecord) -> ReplayEnd:
+    """Return how a request ended, as its rows have it."""
+    outcome = record.request["outcome"]
+    result, asked_back = outcome.get("result") or {}, outcome.get("clarification") or {}
+    text = result.get("text") or asked_back.get("question", "")
+    confidence, elapsed_ms = result.get("confidence"), outcome["graph_ms"]
+    return ReplayEnd(kind=record.request["kind"], text=text, confidence=confidence, elapsed_ms=elapsed_ms)

@@ -18,10 +18,10 @@ import re
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import orjson
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
@@ -48,32 +48,31 @@ JSON = "application/json"
 
 
 class Code(IntEnum):
-    """What an envelope says in a number."""
+    """What an envelope says in a number, and the HTTP status it comes with."""
 
-    OK = 0
-    INVALID = 1001
-    NOT_FOUND = 1002
-    NO_KEY = 1003
-    FORBIDDEN = 1004
-    TOO_LARGE = 1005
-    TOO_MANY = 1006
-    METHOD = 1007
-    NOT_JSON = 1008
-    RETRIEVAL_UNAVAILABLE = 2001
-    VECTOR_TIMEOUT = 2002
-    STORE_BUSY = 2003
-    MODEL_UNAVAILABLE = 2004
-    STORE_UNAVAILABLE = 2005
-    INTERNAL = 9000
+    OK = 0, 200
+    INVALID = 1001, 422
+    NOT_FOUND = 1002, 404
+    NO_KEY = 1003, 401
+    FORBIDDEN = 1004, 403
+    TOO_LARGE = 1005, 413
+    TOO_MANY = 1006, 429
+    METHOD = 1007, 405
+    NOT_JSON = 1008, 415
+    RETRIEVAL_UNAVAILABLE = 2001, 503
+    VECTOR_TIMEOUT = 2002, 504
+    STORE_BUSY = 2003, 503
+    MODEL_UNAVAILABLE = 2004, 503
+    STORE_UNAVAILABLE = 2005, 503
+    INTERNAL = 9000, 500
 
+    status: int
 
-STATUS = {
-    **{Code.OK: 200, Code.INVALID: 422, Code.NOT_FOUND: 404, Code.NO_KEY: 401, Code.FORBIDDEN: 403},
-    **{Code.TOO_LARGE: 413, Code.TOO_MANY: 429, Code.METHOD: 405, Code.NOT_JSON: 415},
-    **{Code.RETRIEVAL_UNAVAILABLE: 503, Code.VECTOR_TIMEOUT: 504, Code.STORE_BUSY: 503},
-    **{Code.MODEL_UNAVAILABLE: 503, Code.STORE_UNAVAILABLE: 503, Code.INTERNAL: 500},
-}
-"""HTTP status by code."""
+    def __new__(cls, number: int, status: int) -> Self:
+        """Make a code equal to its number."""
+        code = int.__new__(cls, number)
+        code._value_, code.status = number, status
+        return code
 
 
 class Envelope(BaseModel, Generic[T]):
@@ -103,9 +102,9 @@ def message_of(code: Code, language: str, what: str = "") -> str:
     return str(load_messages()[int(code)][language]).format(what=what)
 
 
-def language_of(accept: str) -> str:
+def language_of(request: Request) -> str:
     """Return `zh` when Accept-Language asks for Chinese first, else `en`."""
-    return "zh" if accept.strip().lower().startswith("zh") else "en"
+    return "zh" if request.headers.get("accept-language", "").strip().lower().startswith("zh") else "en"
 
 
 def envelope(
@@ -136,7 +135,7 @@ class ApiError(HTTPException):
     """An error with its code; what it says is safe to be shown."""
 
     def __init__(self, code: Code, what: str = "", *, details: dict[str, Any] | None = None) -> None:
-        super().__init__(STATUS[code])
+        super().__init__(code.status)
         self.code, self.what, self.details = code, what, details
         self.headers: dict[str, str] = {}
         if code in {Code.TOO_MANY, Code.STORE_BUSY}:
@@ -178,7 +177,7 @@ def error_body(error: ApiError, trace_id: str, language: str, path: str = "") ->
             param = details.get("param") or (wrong.removeprefix("body.") if wrong.startswith("body.") else None)
             named = {"param": param, "code": details.get("code") or _OPENAI_CODES.get(code)}
             told: dict[str, Any] = {"error": {"message": message, "type": kind, **named}}
-            status = 400 if status == STATUS[Code.INVALID] else status
+            status = 400 if status == Code.INVALID.status else status
         case "rerank":
             told = {"error": message, "error_type": _TEI_TYPES.get(code, "Backend")}
         case "dify":
@@ -194,11 +193,10 @@ def error_body(error: ApiError, trace_id: str, language: str, path: str = "") ->
     return status, orjson.dumps(told)
 
 
-def error_reply(request: Request, error: BaseException) -> Response:
+async def error_reply(request: Request, error: Exception) -> Response:
     """Return the reply that tells of an error."""
     known = as_api_error(error)
-    language = language_of(request.headers.get("accept-language", ""))
-    status, body = error_body(known, request.state.trace_id, language, request.url.path)
+    status, body = error_body(known, request.state.trace_id, language_of(request), request.url.path)
     return Response(body, status, known.headers, JSON)
 
 
@@ -224,10 +222,8 @@ def check_run(run: Run) -> None:
     if route is None or not route.channels or not failed or state.get("channel_results"):
         return
     late = any(d.stage == "retrieve_dense" and LATE in d.reason for d in failed)
-    raise ApiError(
-        Code.VECTOR_TIMEOUT if late else Code.RETRIEVAL_UNAVAILABLE,
-        details={"degradations": [d.model_dump(mode="json") for d in shown(failed)]},
-    )
+    details = {"degradations": [d.model_dump(mode="json") for d in shown(failed)]}
+    raise ApiError(Code.VECTOR_TIMEOUT if late else Code.RETRIEVAL_UNAVAILABLE, details=details)
 
 
 def asked_too_soon(error: BaseException, asked_ms: int | None, usual_ms: int) -> ApiError | None:
@@ -244,7 +240,7 @@ def asked_too_soon(error: BaseException, asked_ms: int | None, usual_ms: int) ->
     if not late and not isinstance(error.__cause__, DeadlineExceededError):
         return None
     told = ApiError(known.code, details={**details, "deadline_ms": asked_ms})
-    told.status_code = STATUS[Code.INVALID]
+    told.status_code = Code.INVALID.status
     return told
 
 
@@ -270,14 +266,11 @@ def shown(degradations: Sequence[Degradation]) -> list[Degradation]:
 def install(app: FastAPI) -> None:
     """Keep every error inside the form that its address has."""
 
-    async def expected(request: Request, error: Exception) -> Response:
-        return error_reply(request, error)
-
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         unread = any(item["type"] == "model_attributes_type" and item["loc"] == ("body",) for item in error.errors())
         if unread and "json" not in request.headers.get("content-type", "").lower():
-            return error_reply(request, ApiError(Code.NOT_JSON))
+            return await error_reply(request, ApiError(Code.NOT_JSON))
         found = [  # field by field, without repeating what was sent
             {"where": ".".join(str(part) for part in item["loc"]), "what": str(item["msg"]), "type": str(item["type"])}
             for item in error.errors()
@@ -285,7 +278,7 @@ def install(app: FastAPI) -> None:
         first = f"{found[0]['where']}: {found[0]['what']}" if found else ""
         long = [one["type"] in {"string_too_long", "too_long"} and one["where"].startswith("body.") for one in found]
         code = Code.TOO_LARGE if found and all(long) else Code.INVALID
-        return error_reply(request, ApiError(code, first, details={"errors": found}))
+        return await error_reply(request, ApiError(code, first, details={"errors": found}))
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
@@ -297,10 +290,10 @@ def install(app: FastAPI) -> None:
             asked = [{**request.scope, "method": method} for method in ("DELETE", "GET", "POST", "PUT")]
             allowed = [s["method"] for s in asked if any(r.matches(s)[0] == Match.FULL for r in app.routes)]
             known.headers["Allow"] = ", ".join(allowed)
-        return error_reply(request, known)
+        return await error_reply(request, known)
 
     for kind in (ApiError, *_EXPECTED):
-        app.exception_handler(kind)(expected)
+        app.exception_handler(kind)(error_reply)
 
 
 GUARDED = (Code.INVALID, Code.NO_KEY, Code.FORBIDDEN, Code.INTERNAL)
@@ -309,9 +302,14 @@ WITH_BODY = (*GUARDED, Code.TOO_LARGE, Code.NOT_JSON)
 """The same of those that read a body."""
 
 
+def router_of(tag: str, *codes: Code, prefix: str = "/api/v1") -> APIRouter:
+    """Return a router of endpoints that stand under a tag, and may all answer with these errors."""
+    return APIRouter(prefix=prefix, tags=[tag], responses=documented(*codes))
+
+
 def documented(*codes: Code) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of error replies."""
     by_status: dict[int | str, list[str]] = {}
     for code in codes:
-        by_status.setdefault(STATUS[code], []).append(f"{int(code)} {message_of(code, 'en', '…')}")
+        by_status.setdefault(code.status, []).append(f"{int(code)} {message_of(code, 'en', '…')}")
     return {status: {"model": ErrorEnvelope, "description": " / ".join(some)} for status, some in by_status.items()}

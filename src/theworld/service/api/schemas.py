@@ -68,10 +68,8 @@ def examples(*bodies: JsonValue) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": list(bodies)})
 
 
-class Body(BaseModel):
+class Body(BaseModel, extra="forbid"):
     """Base of request bodies: unknown fields are refused, so that a misspelt one is noticed, and what is no text."""
-
-    model_config = ConfigDict(extra="forbid")
 
     @field_validator("*")
     @classmethod

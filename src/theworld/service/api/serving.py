@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from functools import wraps
+from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import Any, cast, get_args, get_type_hints
 
@@ -64,7 +64,7 @@ def enveloped(
             if isinstance(data, Response):
                 return data
             request = next(value for value in given.values() if isinstance(value, Request))
-            message = message_of(Code.OK, language_of(request.headers.get("accept-language", "")))
+            message = message_of(Code.OK, language_of(request))
             headers = {"X-Request-Id": data.request_id} if isinstance(data, Replied) else None
             return Response(envelope(request.state.trace_id, data, message=message), status, headers, JSON)
 
@@ -110,7 +110,7 @@ class RequestContext:
     @property
     def language(self) -> str:
         """The language that the caller reads messages in, `en` or `zh`."""
-        return language_of(self.request.headers.get("accept-language", "") if self.request is not None else "")
+        return language_of(self.request) if self.request is not None else "en"
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
@@ -159,43 +159,28 @@ class RequestContext:
             total_ms = settings.retrieval.deadline_ms + round(settings.model.timeout_s * 1000)
             context = context.model_copy(update={"total_deadline_ms": total_ms})
 
-        def work() -> tuple[int, Run]:
-            sequence = service.resources.store.ledger.sequence()
-            return sequence, run_graph(
-                service.graph, body.asked(), context, until=self.until, choice=choice, watch=watch,
-                cancelled=self.gone.is_set,
-            )  # fmt: skip
+        asked = partial(run_graph, service.graph, body.asked(), context, until=self.until, choice=choice, watch=watch)
+        return await self.carry_out(partial(asked, cancelled=self.gone.is_set), choice=choice)
 
-        sequence, run = await service.limiter.work(work, self.gone.set)
-        return self.conclude(run, sequence, choice)
-
-    def conclude(
-        self, run: Run, sequence: int, choice: str | None = None, given: list[dict[str, str]] | None = None
+    async def carry_out(
+        self, work: Callable[[], Run], *, choice: str | None = None, given: list[dict[str, str]] | None = None
     ) -> Run:
-        """Put a run on record and start strategy B; raises what the caller has to be told."""
-        problem: BaseException | None = None
+        """Do work in a thread, put its run on record and start strategy B; raises what the caller has to be told."""
+        ledger, problem = self.service.resources.store.ledger, None
+        sequence, run = await self.service.limiter.work(lambda: (ledger.sequence(), work()), self.gone.set)
         try:
             check_run(run)
         except Exception as error:
             usual = self.service.settings.retrieval.deadline_ms
             problem = asked_too_soon(error, run.context.deadline_ms, usual) or error
         service, gone = self.service, isinstance(problem, CancelledRunError)
+        named = {name: getattr(self, name) for name in ("request_id", "trace_id", "endpoint", "until", "elapsed_ms")}
+        code = 0 if problem is None or gone else int(as_api_error(problem).code)
         asked = FinishedRequest(
-            tenant=self.caller.tenant,
-            request_id=self.request_id,
-            trace_id=self.trace_id,
-            endpoint=self.endpoint,
-            until=self.until,
-            run=run,
-            settings=service.settings,
-            store_sequence=sequence,
-            model_version=service.resources.reranker.name,
-            elapsed_ms=self.elapsed_ms,
-            code=0 if problem is None or gone else int(as_api_error(problem).code),
-            choice=choice,
-            given=given,
+            tenant=self.caller.tenant, **named, run=run, settings=service.settings, store_sequence=sequence,
+            model_version=service.resources.reranker.name, code=code, choice=choice, given=given,
             created=service.clock(),
-        )
+        )  # fmt: skip
         if self.on_record:
             service.finished(asked)
         if gone:

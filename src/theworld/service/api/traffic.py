@@ -10,25 +10,22 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel, Field
 
 from theworld.evaluation.online import OnlineMetrics, online_metrics
 from theworld.service.api.access import Evaluating, Querying
-from theworld.service.api.replies import GUARDED, WITH_BODY, Code, documented, must_exist
+from theworld.service.api.replies import GUARDED, WITH_BODY, Code, must_exist, router_of
 from theworld.service.api.schemas import NO_REQUEST, Body, Text, examples
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.requests.record import outcome_of_record
 
-router = APIRouter(prefix="/api/v1", tags=["on record"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE))
-feedback_router = APIRouter(
-    prefix="/api/v1", tags=["feedback"], responses=documented(*WITH_BODY, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
-)
+router = router_of("on record", *GUARDED, Code.STORE_UNAVAILABLE)
+feedback_router = router_of("feedback", *WITH_BODY, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
 Hours = Annotated[float, Query(gt=0, le=87_600, description="How far back")]
 Verdict = Literal["good", "bad"]
 Cause = Literal["error", "no_evidence", "fallback", "judged_bad"]
 SHOWN = 5
-"""Examples given of a group, the newest."""
 
 
 class OnlineData(OnlineMetrics):
@@ -165,5 +162,4 @@ def list_feedback(
     """List what the tenant's users said of answers, the newest first."""
     journal = service_of(request).journal
     rows, total, next_after = journal.judgements(caller.tenant, verdict=verdict, after=after, limit=limit)
-    some = [Judgement(**{name: row[name] for name in Judgement.model_fields}) for row in rows]
-    return JudgementsData(feedback=some, total=total, next_after=next_after)
+    return JudgementsData(feedback=list(map(Judgement.model_validate, rows)), total=total, next_after=next_after)

@@ -30,20 +30,18 @@ from theworld.service.openai.conversation import Cited, cited, for_tenant, names
 from theworld.service.openai.schemas import ERRORS, ChatRequest, ResponsesRequest, described
 from theworld.service.openai.vectors import embedders
 
-router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], responses=ERRORS)
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], responses=ERRORS, default_response_class=Response)
 REVISED = "\n\n---\n\n"
 """Stands between a text that turned out not to be the answer and the answer."""
 
 
-@router.get("/models", summary="Models", response_class=Response, responses={200: described("ModelList", "data")})
+@router.get("/models", summary="Models", responses={200: described("ModelList", "data")})
 async def models(caller: Visiting) -> Response:
     """List what can be chatted with: the tenant's knowledge."""
     return bare_reply({"object": "list", "data": [_model(name) for name in names(caller)]})
 
 
-@router.get(
-    "/models/{name:path}", summary="A model", response_class=Response, responses={200: described("Model", "id")}
-)
+@router.get("/models/{name:path}", summary="A model", responses={200: described("Model", "id")})
 async def model(request: Request, name: str, caller: Visiting) -> Response:
     """Tell of one model, embedders included."""
     if name not in embedders(service_of(request)):
@@ -58,7 +56,6 @@ def _model(name: str) -> dict[str, Any]:
 @router.post(
     "/chat/completions",
     summary="Answer the last message of a conversation",
-    response_class=Response,
     responses={200: described("ChatCompletion", "id", "choices", "usage", stream="chat.completion.chunk")},
 )
 async def completions(request: Request, body: ChatRequest, caller: Visiting) -> Response:
@@ -69,7 +66,6 @@ async def completions(request: Request, body: ChatRequest, caller: Visiting) -> 
 @router.post(
     "/responses",
     summary="Answer a question or the last message of a conversation",
-    response_class=Response,
     responses={200: described("Response", "id", "output", "usage", stream="response.output_text.delta")},
 )
 async def responses(request: Request, body: ResponsesRequest, caller: Visiting) -> Response:

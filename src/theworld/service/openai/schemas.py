@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from theworld.service.api.schemas import MOST_CANDIDATES, Body, examples
 from theworld.service.api.serving import EVENTS
@@ -25,10 +25,8 @@ Name = Annotated[str, Field(min_length=1, max_length=512)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS)]
 
 
-class Lenient(Body):
+class Lenient(Body, extra="ignore"):
     """Base of these bodies."""
-
-    model_config = ConfigDict(extra="ignore")
 
 
 class Part(Lenient):

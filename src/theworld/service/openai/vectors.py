@@ -28,7 +28,7 @@ from theworld.service.openai.schemas import (
 )
 from theworld.service.runtime import Service
 
-router = APIRouter(tags=["OpenAI-compatible"])
+router = APIRouter(tags=["OpenAI-compatible"], default_response_class=Response)
 _BATCH = 16
 """Texts embedded between two looks at whether somebody still waits."""
 _TEI_ERRORS = failing(
@@ -45,7 +45,6 @@ def embedders(service: Service) -> dict[str, Embedder]:
 @router.post(
     "/v1/embeddings",
     summary="Embed texts",
-    response_class=Response,
     responses={200: described("CreateEmbeddingResponse", "data", "model", "usage"), **ERRORS},
 )
 async def embeddings(request: Request, body: EmbeddingRequest, caller: Visiting) -> Response:
@@ -83,7 +82,6 @@ async def embeddings(request: Request, body: EmbeddingRequest, caller: Visiting)
 @router.post(
     "/v1/rerank",
     summary="Order texts by a query",
-    response_class=Response,
     responses={200: described("RerankResponse", "id", "model", "results"), **ERRORS},
 )
 async def rank(request: Request, body: RankRequest, caller: Visiting) -> Response:
@@ -93,11 +91,10 @@ async def rank(request: Request, body: RankRequest, caller: Visiting) -> Respons
         raise unknown_model(body.model, [MODEL, name])
     texts = [item.text if isinstance(item, Document) else item for item in body.documents]
     data = await _ranked(request, caller, body.query, texts)
-    results: list[dict[str, Any]] = [
-        {"index": int(one.id), "relevance_score": one.relevance} for one in data.results[: body.top_n]
-    ]
-    if body.return_documents:
-        results = [result | {"document": {"text": texts[result["index"]]}} for result in results]
+    results = []
+    for one in data.results[: body.top_n]:
+        document = {"document": {"text": texts[int(one.id)]}} if body.return_documents else {}
+        results.append({"index": int(one.id), "relevance_score": one.relevance, **document})
     usage = {"total_tokens": sum(map(estimated_tokens, [body.query, *texts]))}
     return bare_reply({"id": data.request_id, "model": data.model_version, "results": results, "usage": usage})
 
@@ -105,17 +102,15 @@ async def rank(request: Request, body: RankRequest, caller: Visiting) -> Respons
 @router.post(
     "/rerank",
     summary="Order texts by a query (Text Embeddings Inference)",
-    response_class=Response,
     responses={200: described("Rank", "index", "score", array=True), **_TEI_ERRORS},
 )
 async def tei_rank(request: Request, body: TeiRankRequest, caller: Visiting) -> Response:
     """Rank texts as a set of evidence, best first."""
     data = await _ranked(request, caller, body.query, body.texts)
-    results: list[dict[str, Any]] = [
-        {"index": int(one.id), "score": one.score if body.raw_scores else one.relevance} for one in data.results
-    ]
-    if body.return_text:
-        results = [result | {"text": body.texts[result["index"]]} for result in results]
+    results = []
+    for one in data.results:
+        text = {"text": body.texts[int(one.id)]} if body.return_text else {}
+        results.append({"index": int(one.id), "score": one.score if body.raw_scores else one.relevance, **text})
     return bare_reply(results)
 
 

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
-import yaml
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.exceptions import HTTPException
+
+from theworld.packages import load_table
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -37,7 +38,6 @@ _TYPES = {
     **{"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"},
     **{"svg": "image/svg+xml", "png": "image/png"},
 }
-"""Media type by the ending of a file's name."""
 
 
 _HERE = Path(__file__).parent
@@ -88,7 +88,7 @@ def page_words() -> dict[str, dict[str, str]]:
     """Return what the page says: by `file.key`, the text by language."""
     found: dict[str, dict[str, str]] = {}
     for file in (_HERE / "data" / "messages").glob("*.yaml"):
-        table: dict[str, Any] = yaml.safe_load(file.read_text("utf-8")) or {}
+        table = load_table("theworld.service.page", f"data/messages/{file.name}")
         found |= {f"{file.stem}.{key}": texts for key, texts in table.items()}
     return dict(sorted(found.items()))
 

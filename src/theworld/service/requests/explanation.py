@@ -132,10 +132,7 @@ def explain(record: RequestRecord, feedback: Sequence[Mapping[str, Any]] = (), a
         },
         rerank=_rerank(record),
         paths=outcome.get("paths") or [],
-        entities={
-            "candidates": outcome.get("entity_candidates") or {},
-            "judgements": outcome.get("judgements") or [],
-        },
+        entities={"candidates": outcome.get("entity_candidates") or {}, "judgements": outcome.get("judgements") or []},
         answer=outcome.get("result"),
         clarification=outcome.get("clarification"),
         timings=_timings(request),
@@ -214,18 +211,15 @@ def _lines(found: Explanation, say: Say) -> Iterator[str]:
         yield from (say("reason", reason=reason) for reason in found.route.get("reasons", []))
     for name, channel in found.channels.items():
         yield say("channel", channel, name=name, count=len(channel["hits"]))
-        yield from (say("hit", hit) for hit in channel["hits"][:SHOWN])
-        yield from _more(channel["hits"], say)
+        yield from _first("hit", channel["hits"], say)
     notes = found.fusion["notes"]
     if notes:
         yield say("fusion", found.fusion, count=len(notes))
-        for note in notes[:SHOWN]:
-            yield say("fused", note, sum=" + ".join(say("term", term) for term in note["terms"]))
-        yield from _more(notes, say)
+        added = [{**note, "sum": " + ".join(say("term", term) for term in note["terms"])} for note in notes]
+        yield from _first("fused", added, say)
     rerank = found.rerank
     yield say("rerank" if rerank["model_version"] else "no_rerank", rerank)
-    yield from (say("ranked", row) for row in rerank["results"][:SHOWN])
-    yield from _more(rerank["results"], say)
+    yield from _first("ranked", rerank["results"], say)
     yield from _ending(found, say)
 
 
@@ -250,7 +244,9 @@ def _ending(found: Explanation, say: Say) -> Iterator[str]:
     yield from (say("beside", request_id=other) for other in found.arms)
 
 
-def _more(items: list[Any], say: Say) -> Iterator[str]:
+def _first(key: str, items: Sequence[Mapping[str, Any]], say: Say) -> Iterator[str]:
+    """Yield the first items in words, and how many more there are."""
+    yield from (say(key, item) for item in items[:SHOWN])
     if len(items) > SHOWN:
         yield say("more", count=len(items) - SHOWN)
 
@@ -274,9 +270,8 @@ def as_mermaid(found: Explanation) -> str:
         lines.append(f"  {last} --> rerank")
         last = "rerank"
         for place, row in enumerate(found.rerank["results"][:SHOWN], start=1):
-            lines.append(
-                f'  n{place}["{place}. {_label(row["title"] or row["note_id"])}<br/>{row["final_score"]:.3f}"]'
-            )
+            title = _label(row["title"] or row["note_id"])
+            lines.append(f'  n{place}["{place}. {title}<br/>{row["final_score"]:.3f}"]')
             lines.append(f"  rerank --> n{place}")
     if found.answer is not None:
         lines.append(f'  answer(["{_label(found.answer["kind"])}: {_label(found.answer["text"])}"])')

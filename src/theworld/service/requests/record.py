@@ -49,14 +49,12 @@ def outcome_facts(run: Run) -> dict[str, Any]:
     return facts
 
 
-def replayable(run: Run, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def replayable(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return, stage by stage, all that the same request gives again on an unchanged store: no times.
 
-    `facts` is the run's `outcome_facts`, where they are there already.
+    `facts` is the run's `outcome_facts`.
     """
-    state = run.state
-    results = state.get("channel_results") or {}
-    facts = outcome_facts(run) if facts is None else facts
+    state, results = run.state, run.state.get("channel_results") or {}
     parts = {
         "reference": {"query": state.get("query"), "language": state.get("language"), "is": facts.get("reference")},
         "route": plain(state.get("route")),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from theworld import __version__
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.graph import Resources, build_graph
 from theworld.graph.build import CompiledGraph
 from theworld.service.requests.explanation import Say, fused_again, logged_rankings, say_in
-from theworld.service.requests.record import digest_of, replayable, settings_hash, without_times
+from theworld.service.requests.record import FinishedRequest, record_of, without_times
 from theworld.service.requests.running import Run, rerank_given, run_graph
 from theworld.service.requests.strategies import Strategy
 from theworld.state import Context, QueryInput
@@ -25,22 +24,20 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What running a request again showed."""
+    """What running a request again showed: the same but for times or not, by stage, how, and what has changed."""
 
     request_id: str
     exact: bool
-    """True when everything but times is the same, byte for byte."""
     stages: Mapping[str, bool]
-    """By stage, whether it is the same."""
     differences: Mapping[str, list[str]]
-    """By stage that differs, how."""
     causes: list[str]
-    """What has changed since: store, settings, program, fallbacks."""
     run: Run
+    record: RequestRecord
+    """The rows of the run, as they would be on record."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the documented JSON object."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "run"}
+        return {name: getattr(self, name) for name in ("request_id", "exact", "stages", "differences", "causes")}
 
 
 def replay(
@@ -72,21 +69,27 @@ def replay(
             graph or build_graph(resources), question, context,
             until=stored["until"], choice=stored["choice"], cancelled=cancelled,
         )  # fmt: skip
-    parts, old, say = replayable(run), _old_parts(record), partial(say_in, language)
-    digests, before = digest_of(parts), request["outcome"]["digests"]
-    stages = {name: digests[name] == before.get(name) for name in parts}
-    parts["ranking"] = [[one[name] for name in _RANKED] for one in parts["ranking"]]
+    named = {name: request[name] for name in ("tenant", "request_id", "trace_id", "endpoint")}
+    now = record_of(
+        FinishedRequest(
+            **named, until=stored["until"], run=run, settings=resources.settings, elapsed_ms=run.elapsed_ms,
+            store_sequence=resources.store.ledger.sequence(), model_version=resources.reranker.name,
+        )
+    )  # fmt: skip
+    before, digests = request["outcome"]["digests"], now.request["outcome"]["digests"]
+    stages = {name: digest == before.get(name) for name, digest in digests.items() if name != "all"}
+    old, new, say = _parts(record), _parts(now), partial(say_in, language)
     differences = {
-        name: list(_differences(old.get(name), parts[name], say))[:SHOWN] or [say("order_differs")]
+        name: list(_differences(old[name], new[name], say))[:SHOWN] or [say("order_differs")]
         for name, same in stages.items()
         if not same
     }
     exact = digests["all"] == request["digest"]
-    causes = [] if exact else list(_causes(record, run, resources, strategy, say))
-    return Replay(request["request_id"], exact, stages, differences, causes, run)
+    causes = [] if exact else list(_causes(request, now.request, strategy, say))
+    return Replay(request["request_id"], exact, stages, differences, causes, run, now)
 
 
-def _old_parts(record: RequestRecord) -> dict[str, Any]:
+def _parts(record: RequestRecord) -> dict[str, Any]:
     """Return the stages as the tables have them, in the form in which they are compared."""
     request, outcome = record.request, record.request["outcome"]
     same = ("rerank_outcome", "paths", "clarification", "degradations")
@@ -95,7 +98,7 @@ def _old_parts(record: RequestRecord) -> dict[str, Any]:
         "route": record.route["decision"] if record.route is not None else None,
         "channels": {name: [list(hit) for hit in hits] for name, hits in logged_rankings(record).items()},
         "fusion": [[n.note_id, rank, n.score] for rank, n in enumerate(fused_again(record), 1)],
-        "ranking": [[row[name.removeprefix("rerank_")] for name in _RANKED] for row in record.ranking],
+        "ranking": [[row[name] for name in _RANKED] for row in record.ranking],
         "entities": {"candidates": outcome.get("entity_candidates"), "judgements": outcome.get("judgements")},
         "answer": outcome.get("result"),
         "stages": [stage["stage"] for stage in outcome.get("stages") or []],
@@ -104,8 +107,8 @@ def _old_parts(record: RequestRecord) -> dict[str, Any]:
     return {name: without_times(part) for name, part in parts.items()}
 
 
-_RANKED = ("note_id", "fused_rank", "rerank_rank", "rerank_score", "final_score")
-"""What is compared of the final list; the table names the reranker's `rank` and `score`."""
+_RANKED = ("note_id", "fused_rank", "rank", "score", "final_score")
+"""What is compared of the final list; `rank` and `score` are the reranker's."""
 
 
 def _differences(old: Any, new: Any, say: Say, where: str = "") -> Iterator[str]:
@@ -122,20 +125,17 @@ def _differences(old: Any, new: Any, say: Say, where: str = "") -> Iterator[str]
         yield say("differs", where=where or say("value"), before=repr(old), now=repr(new))
 
 
-def _causes(
-    record: RequestRecord, run: Run, resources: Resources, strategy: Strategy | None, say: Say
-) -> Iterator[str]:
-    request = record.request
+def _causes(old: Mapping[str, Any], new: Mapping[str, Any], strategy: Strategy | None, say: Say) -> Iterator[str]:
+    """Yield what may have made two requests differ: the one on record and the one made of it now."""
     if strategy is not None:
         yield say("asked_with", name=strategy.name)
-    now = resources.store.ledger.sequence()
-    if request["store_sequence"] != now:
-        yield say("store_changed", before=request["store_sequence"], now=now)
-    if strategy is None and request["settings_hash"] != settings_hash(resources.settings):
+    if old["store_sequence"] != new["store_sequence"]:
+        yield say("store_changed", before=old["store_sequence"], now=new["store_sequence"])
+    if strategy is None and old["settings_hash"] != new["settings_hash"]:
         yield say("settings_changed")
-    if request["version"] != __version__:
-        yield say("program_changed", before=request["version"], now=__version__)
-    if request["outcome"].get("degradations"):
+    if old["version"] != new["version"]:
+        yield say("program_changed", before=old["version"], now=new["version"])
+    if old["outcome"].get("degradations"):
         yield say("had_fallbacks")
-    if (request["outcome"].get("usage") or {}).get("calls") or (run.state.get("usage") and run.state["usage"].calls):
+    if any((one["outcome"].get("usage") or {}).get("calls") for one in (old, new)):
         yield say("model_asked")

@@ -54,7 +54,6 @@ class Run:
     question: QueryInput
     context: Context
     started: float = field(default_factory=time.time)
-    """`time.time()` at the start."""
     elapsed_ms: float = 0.0
     state: dict[str, Any] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
@@ -163,16 +162,8 @@ class _Follower:
                 self.watch("stage", trace)
 
 
-_GOALS: dict[Until, tuple[str, ...]] = {
-    "route": ("route_query",),
-    "evidence": (
-        "search_again",
-        "find_entity_candidates",
-        "restore_fused_order",
-        "report_no_evidence",
-        "reply_to_smalltalk",
-    ),
-}
+_AFTER = ("search_again", "find_entity_candidates", "restore_fused_order", "report_no_evidence", "reply_to_smalltalk")
+_GOALS: dict[Until, tuple[str, ...]] = {"route": ("route_query",), "evidence": _AFTER}
 """The nodes with whose update a goal short of the answer is reached."""
 STAGE = "rerank_candidates"
 GIVEN = "\x1f"

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from theworld.errors import SettingsError
 from theworld.graph import Resources, make_resources
@@ -15,29 +15,23 @@ from theworld.state import Channel, Context
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 
-class RerankChange(BaseModel):
+class RerankChange(BaseModel, extra="forbid"):
     """What a strategy may change of reranking; a model or a server is its operator's choice only."""
-
-    model_config = ConfigDict(extra="forbid")
 
     kind: Literal["evidence-set", "none"] | None = Field(default=None, description="Reranker")
     pool: int | None = Field(default=None, ge=1, le=1000, description="Candidates it looks at")
 
 
-class SettingsChange(BaseModel):
+class SettingsChange(BaseModel, extra="forbid"):
     """Settings a strategy changes; names and ranges are those of the settings."""
-
-    model_config = ConfigDict(extra="forbid")
 
     retrieval: dict[str, Any] = Field(default_factory=dict, description="Part of the settings `retrieval`")
     answers: dict[str, Any] = Field(default_factory=dict, description="Part of the settings `answers`")
     rerank: RerankChange = Field(default_factory=RerankChange, description="Part of the settings `rerank`")
 
 
-class Strategy(BaseModel):
+class Strategy(BaseModel, extra="forbid"):
     """A way to answer; what is left out stays as the service has it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Name = Field(default="B", description="How it is called in logs and results")
     channels: list[Channel] | None = Field(default=None, description="Exactly these channels, instead of the router's")
@@ -57,29 +51,24 @@ class Strategy(BaseModel):
             return resources
         settings = resources.settings
         try:
-            sections = {
-                name: type(getattr(settings, name)).model_validate(
-                    _merged(getattr(settings, name).model_dump(), change)
-                )
-                for name, change in changes.items()
-            }
+            sections = {}
+            for name, change in changes.items():
+                section = getattr(settings, name)
+                sections[name] = type(section).model_validate(_merged(section.model_dump(), change))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(["strategy", "settings", *(str(part) for part in first["loc"])])
             raise SettingsError(first["msg"], where=where, remedy="See the table of settings.") from error
         settings = settings.model_copy(update=sections)
         made = make_resources(settings, resources.store, resources.models, resources.knowledge)
-        return dataclasses.replace(
-            made, resolver=resources.resolver, judge=resources.judge, ontology=resources.ontology
-        )
+        kept = {name: getattr(resources, name) for name in ("resolver", "judge", "ontology")}
+        return dataclasses.replace(made, **kept)
 
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(old)
-    for name, value in new.items():
-        both = isinstance(value, Mapping) and isinstance(old.get(name), Mapping)
-        merged[name] = _merged(old[name], value) if both else value
-    return merged
+    """Return what is there with what is changed, within mappings too."""
+    both = [name for name, value in new.items() if isinstance(value, Mapping) and isinstance(old.get(name), Mapping)]
+    return {**old, **new, **{name: _merged(old[name], new[name]) for name in both}}
 
 
 def read_strategy(text: str, where: str = "service.ab_strategy") -> Strategy:
