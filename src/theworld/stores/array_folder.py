@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theworld.errors import StoreError
 from theworld.models.protocols import FloatArray
-from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
+from theworld.stores.files import REREAD, Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 
 Rows = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -119,7 +119,6 @@ def places_of(starts: Rows, rows: NDArray[Any]) -> Rows:
 _LOG = logging.getLogger(__name__)
 _KINDS = {"I64": "<i8", "U64": "<u8", "F64": "<f8", "I32": "<i4", "U32": "<u4", "F32": "<f4", "U16": "<u2", "U8": "|u1"}
 _NAMES = {np.dtype(kind): name for name, kind in _KINDS.items()}
-_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -205,17 +204,14 @@ class ArrayFolder:
 
         Sizes and both ends of new files are checked, with `whole` all of their content.
         """
-        self.outdated, trouble = "", ""
-        for _ in range(_TRIES):
-            try:
-                return self._read(known, whole=whole)
-            except Exception as error:
-                if not is_damage(error):
-                    raise
-                # A writer may have replaced a file between our reading of the manifest and of it.
-                trouble = str(error) or type(error).__name__
-        self._tell(f"is damaged ({trouble})")
-        return Generation()
+        self.outdated = ""
+        try:
+            return REREAD(self._read, known, whole=whole)
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            self._tell(f"is damaged ({str(error) or type(error).__name__})")
+            return Generation()
 
     def _tell(self, what: str) -> None:
         if not self._writable:  # a writer is about to build it
@@ -239,10 +235,7 @@ class ArrayFolder:
         return Generation(int(manifest["applied"]), files, sums, arrays)
 
     def save(self, before: Generation, changed: Mapping[Key, Written | None], applied: int) -> Generation:
-        """Write changed arrays (None takes them away), publish them, and return all.
-
-        Raises StoreError when the folder was opened for reading.
-        """
+        """Write changed arrays (None takes them away), publish, and return all; StoreError where opened for reading."""
         if not self._writable:
             raise StoreError(f"the {self._name} index was opened for reading.", where=str(self.folder))
         files = {key: file for key, file in before.files.items() if key not in changed}

@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
 _SUM = "sum"
 
 
@@ -82,6 +84,9 @@ def is_damage(error: BaseException) -> bool:
     kinds = (ValueError, LookupError, TypeError, BufferError)
     return isinstance(error, kinds) or type(error).__name__ == "PanicException"
 
+
+REREAD = Retrying(retry=retry_if_exception(is_damage), stop=stop_after_attempt(5), reraise=True)
+"""Reads again what seems damaged: a writer may have replaced a file between our reading of its name and of it."""
 
 Sums = Mapping[str, Sequence[Any]]
 """File name -> [size, checksum of both ends, checksum of the content], of files that never change."""

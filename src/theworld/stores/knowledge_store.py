@@ -81,7 +81,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             with collection_paused():
                 store.catch_up()
         except BaseException:
-            opened.release()
+            opened.close()
             raise
         return store
 
@@ -185,7 +185,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     def rebuild(self, name: str) -> None:
         """Empty a projection (`sparse`, `dense` or `graph`), so that the next `catch_up` builds it anew."""
         with self._changing():
-            self.projections.clear(name)
+            next(feeder for feeder in self.projections.feeders if feeder.name == name).projection.clear()
 
     def renew_sparse(self) -> None:
         """Let the BM25 index in the folder score as if made in one go, whatever was replaced or deleted since.
@@ -218,16 +218,12 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     def info(self) -> dict[str, Any]:
         """Return counts by tenant, bytes on disk, versions, the sequence number and each projection's lag."""
         last = self.ledger.sequence()
-        tenants = {}
-        for tenant, counts in sorted(self.ledger.counts().items()):
-            numbers = {"documents": counts["documents"]["all"], "notes": sum(counts["languages"].values())}
-            tenants[tenant] = numbers | {name: counts[name] for name in ("languages", "spaces")}
         size = {name: bytes_under(self.path / name) for name in ("sparse", "dense", "graph")}
         size["ledger"] = self.ledger.database.bytes()
         formats = {"sparse": sparse.FORMAT, "dense": dense.FORMAT, "graph": graph.FORMAT}
         return {
             "path": str(self.path),
-            "tenants": tenants,
+            "tenants": self.ledger.counts(),
             "bytes": size,
             "versions": {"schema": SCHEMA_VERSION, **formats},
             "sequence": last,
@@ -246,7 +242,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     def _release(self) -> None:
         if self._feeding is not None:
             self._feeding.join()
-        self._opened.release()
+        self._opened.close()
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is None:

@@ -130,10 +130,7 @@ def move_ledger(settings: Settings, progress: Progress | None = None) -> int:
 
 
 def copy_ledger(source: Database, target: Database, progress: Progress | None = None) -> int:
-    """Copy all rows, in one transaction, into a ledger that has no documents yet; return how many.
-
-    Raises StoreError when the target holds something.
-    """
+    """Copy all rows in one transaction; return how many. Raises StoreError when the target has documents already."""
     tables = [table for table in Base.metadata.sorted_tables if table is not Meta.__table__]
     with source.reading() as old, target.writing() as new:
         if new.scalar(select(Document.id).limit(1)) is not None:

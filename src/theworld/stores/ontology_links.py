@@ -55,8 +55,7 @@ class OntologyLinks:
         linked: dict[str, dict[str, list[GraphEdgeRecord]]] = {}
         for change in changes:
             if change.tenant in self._tables:
-                links = self._tables[change.tenant].links(change) if change.note is not None else []
-                linked.setdefault(change.tenant, {})[change.note_id] = links
+                linked.setdefault(change.tenant, {})[change.note_id] = self._tables[change.tenant].links(change)
         weigh = upto >= self._ledger.sequence()
         written = graph.apply(linked, after=self._from, upto=upto, version=version, weigh=weigh)
         self._version = _UNREAD if written is None else written
@@ -88,11 +87,12 @@ class _Names:
         self._table = PhraseTable(phrases)
 
     def links(self, change: NoteChange) -> list[GraphEdgeRecord]:
-        """Return what the note of a change names."""
-        text = change.note.text if change.note is not None else ""
+        """Return what the note of a change names; nothing when it was removed."""
+        if change.note is None:
+            return []
         places: Counter[NodeKey] = Counter()
         rules: dict[NodeKey, float] = {}
-        for found in longest(self._table.find(f"{change.title}\n{text}")):
+        for found in longest(self._table.find(f"{change.title}\n{change.note.text}")):
             places.update(list(dict.fromkeys(key for key, _ in found.payloads)))
             for key, rule in found.payloads:
                 rules[key] = max(rules.get(key, 0.0), rule)

@@ -9,7 +9,7 @@ import logging
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,7 @@ class OpenFolder:
     lock: WriterLock | None
     """None: opened for reading."""
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Let go of files, clients and lock, of each even where another cannot be closed as it should."""
         with ExitStack() as stack:
             if self.lock is not None:
@@ -200,12 +200,8 @@ def recover(path: Path, engines: Engines) -> bool:
     A writer that died left it undone, or writers on other machines feed only their own folders.
     """
     try:
-        opened = open_folder(path, engines, writable=True, recovering=True)
-        try:
-            with collection_paused():
-                opened.projections.catch_up(opened.ledger.sequence())
-        finally:
-            opened.release()
+        with closing(open_folder(path, engines, writable=True, recovering=True)) as opened, collection_paused():
+            opened.projections.catch_up(opened.ledger.sequence())
     except StoreError:
         return False
     return True

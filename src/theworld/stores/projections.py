@@ -258,10 +258,6 @@ class Projections:
             changes, after = self._ledger.changes(after, batch, parts)
             yield from changes
 
-    def clear(self, name: str) -> None:
-        """Empty one, so that the next `catch_up` builds it anew."""
-        next(feeder for feeder in self.feeders if feeder.name == name).projection.clear()
-
     def check_files(self, last: int) -> list[str]:
         """Read all files of those in the folder; return the names of those that were damaged and are built anew."""
         damaged = []

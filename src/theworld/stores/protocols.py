@@ -110,7 +110,10 @@ def check_dimension(space: str, dimension: int, vector: FloatArray) -> None:
 
 
 class DenseStore(Projection, Protocol):
-    """Exact or approximate nearest neighbours by cosine, one space per embedding model."""
+    """Exact or approximate nearest neighbours by cosine, one space per embedding model.
+
+    A vector of another dimension than its space's raises ModelMismatchError.
+    """
 
     def spaces(self, tenant: str) -> dict[str, int]:
         """Return the number of notes by space name."""

@@ -184,11 +184,7 @@ def passes(terms: frozenset[str], wanted: list[list[str]]) -> bool:
 
 def is_text(value: str) -> bool:
     """Return whether a string can be sent: lone surrogates cannot, and nothing stored holds them."""
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return value.encode("utf-8", "ignore").decode("utf-8") == value
 
 
 LONGEST_TOKEN = 255

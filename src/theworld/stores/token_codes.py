@@ -84,10 +84,7 @@ def unpack_tokens(ids: bytes, codes: bytes) -> TokenCodes:
 
 
 def best_cosines(query: TokenVectors, notes: Sequence[TokenCodes]) -> FloatArray:
-    """Return the best estimated cosine of each query token in each note, in [-1, 1], shape (notes, query tokens).
-
-    Every note must have a token.
-    """
+    """Return the best estimated cosine, in [-1, 1], of each query token in each note (none empty), (notes, tokens)."""
     dimension = query.vectors.shape[1]
     # The mean absolute component of a random unit vector: how much of a cosine one sign carries.
     component = math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)

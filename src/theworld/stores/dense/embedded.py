@@ -102,10 +102,7 @@ class NumpyDense:
         return {name: space.count for (owner, name), space in self._opened.spaces.items() if owner == tenant}
 
     def search(self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int) -> DenseResult:
-        """Return the nearest notes of one space; an unknown space has none.
-
-        Raises ModelMismatchError when the vector has another dimension than the space.
-        """
+        """Return the nearest notes of one space; an unknown space has none."""
         found = self._fitting(space, vector, tenant)
         return found.search(vector, filters, limit) if found is not None else DenseResult([], 0.0, 0.0)
 
@@ -117,10 +114,7 @@ class NumpyDense:
         return found
 
     def cosines(self, space: str, vector: FloatArray, note_ids: Sequence[str], tenant: str) -> FloatArray:
-        """Return the cosine of a vector with each note's, shape (len(note_ids),); 0 for a note not in the space.
-
-        Raises ModelMismatchError when the vector has another dimension than the space.
-        """
+        """Return the cosine of a vector with each note's, shape (len(note_ids),); 0 for a note not in the space."""
         found = self._fitting(space, vector, tenant)
         return found.cosines(vector, note_ids) if found is not None else np.zeros(len(note_ids), np.float32)
 

@@ -13,8 +13,8 @@ from theworld.errors import EngineUnavailableError
 from theworld.models.protocols import FloatArray
 from theworld.settings import DenseSettings
 from theworld.stores.dense import qdrant_points as points
-from theworld.stores.dense.qdrant_collection import Asked, MissingError, QdrantCollection, Seen, clear_errors
-from theworld.stores.dense.qdrant_points import STATE, SpaceOnServer, State
+from theworld.stores.dense.qdrant_collection import MissingError, QdrantCollection, Seen, clear_errors
+from theworld.stores.dense.qdrant_points import STATE, State
 from theworld.stores.protocols import DenseResult, Hit, NoteChange, best_hits, check_dimension
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
@@ -102,31 +102,27 @@ class QdrantDense(QdrantCollection):
             return counts or {}
         found = self._ask(lambda client: client.facet(self._alias, "spaces", wanted, limit=_MOST_SPACES, exact=True))
         by_vector = {hit.value: hit.count for hit in found.hits}
-        counts = {space: by_vector[one.vector] for space, one in seen.state.spaces.items() if by_vector.get(one.vector)}
+        counts = {space: count for space in seen.state.spaces if (count := by_vector.get(points.vector_name(space)))}
         if counts:
             # Nothing is not remembered: without a search nothing would tell that something has come.
             seen.spaces[tenant] = counts
         return counts
 
-    def _fitting(self, seen: Seen, space: str, vector: FloatArray, tenant: str) -> SpaceOnServer | None:
-        """Return a space, None when the tenant has no notes in it."""
+    def _fitting(self, seen: Seen, space: str, vector: FloatArray, tenant: str) -> str | None:
+        """Return the name of a space's vectors, None when the tenant has no notes in it."""
         if space not in self._spaces(seen, tenant):
             return None
-        found = seen.state.spaces[space]
-        check_dimension(space, found.dimension, vector)
-        return found
+        check_dimension(space, seen.state.spaces[space], vector)
+        return points.vector_name(space)
 
     def search(self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int) -> DenseResult:
-        """Return the nearest notes of one space; mean and deviation are those of _SAMPLE notes where more pass.
-
-        Raises ModelMismatchError when the vector has another dimension than the space.
-        """
+        """Return the nearest notes of one space; mean and deviation are those of _SAMPLE notes where more pass."""
         seen = self._known()
-        found = self._fitting(seen, space, vector, tenant)
-        wanted = points.tenants_notes(tenant, filters, found.vector) if found is not None else None
-        if found is None or wanted is None:
+        using = self._fitting(seen, space, vector, tenant)
+        wanted = points.tenants_notes(tenant, filters, using) if using is not None else None
+        if using is None or wanted is None:
             return DenseResult([], 0.0, 0.0)
-        asked, sample, using = Asked(tenant, space, vector.tobytes()), list[float](), found.vector
+        asked, sample = (tenant, space, vector.tobytes()), list[float]()
         query = models.NearestQuery(nearest=vector.tolist())
         by_lot = models.OrderByQuery(order_by=models.OrderBy(key="lot"))
         prefetch = models.Prefetch(query=by_lot, filter=wanted, limit=_SAMPLE)
@@ -151,7 +147,7 @@ class QdrantDense(QdrantCollection):
                 now = self._seen = Seen(state)
             hits = [self._hit(one, tenant) for one in near.points]
             sample[:] = [float(one.score) for one in some.points]
-            now.keep_cosines(asked, {hit.note_id: hit.score for hit in hits})
+            now.cosines.get(asked, dict).update((hit.note_id, hit.score) for hit in hits)
             return hits
 
         best = best_hits(search, max(limit, 1))[: max(limit, 0)]
@@ -171,43 +167,38 @@ class QdrantDense(QdrantCollection):
         return note
 
     def cosines(self, space: str, vector: FloatArray, note_ids: Sequence[str], tenant: str) -> FloatArray:
-        """Return the cosine of a vector with each note's, shape (len(note_ids),); 0 for a note not in the space.
-
-        Raises ModelMismatchError when the vector has another dimension than the space.
-        """
+        """Return the cosine of a vector with each note's, shape (len(note_ids),); 0 for a note not in the space."""
         seen = self._known()
-        found = self._fitting(seen, space, vector, tenant)
-        if found is None:
+        using = self._fitting(seen, space, vector, tenant)
+        if using is None:
             return np.zeros(len(note_ids), np.float32)
-        asked = Asked(tenant, space, vector.tobytes())
-        known = seen.cosines.get(asked, {})
+        known = seen.cosines.get((tenant, space, vector.tobytes()), dict)
         missing = [note for note in dict.fromkeys(note_ids) if note not in known]
         if missing:
-            those = points.in_space(found.vector, [points.key(tenant, note) for note in missing])
+            those = points.in_space(using, [points.key(tenant, note) for note in missing])
             answer = self._ask(
                 lambda client: client.query_points(
-                    self._alias, vector.tolist(), using=found.vector, query_filter=those, limit=len(missing),
+                    self._alias, vector.tolist(), using=using, query_filter=those, limit=len(missing),
                     search_params=models.SearchParams(exact=True), with_payload=["note"],
                 )
             )  # fmt: skip
             hits = [self._hit(one, tenant) for one in answer.points]
-            known = known | dict.fromkeys(missing, 0.0) | {hit.note_id: hit.score for hit in hits}
-            seen.keep_cosines(asked, known)
+            known |= dict.fromkeys(missing, 0.0) | {hit.note_id: hit.score for hit in hits}
         return np.array([known[note] for note in note_ids], np.float32)
 
     def token_codes(self, space: str, note_ids: Sequence[str], tenant: str) -> list[TokenCodes | None]:
         """Return the stored token codes, None for a note without any."""
         seen = self._known()
-        found = seen.state.spaces.get(space)
-        if found is None:
+        if space not in seen.state.spaces:
             return [None] * len(note_ids)
         known = {note: seen.codes[tenant, space, note] for note in note_ids if (tenant, space, note) in seen.codes}
         missing = {points.key(tenant, note): note for note in note_ids if note not in known}
         if missing:
-            fields = ["note", f"codes-{found.vector}"]
+            vector = points.vector_name(space)
+            fields = ["note", f"codes-{vector}"]
             rows = self._ask(lambda client: client.retrieve(self._alias, list(missing), with_payload=fields))
             with clear_errors(self.where):
-                read = {self._note_of(row, tenant): points.tokens_of(row.payload or {}, found.vector) for row in rows}
+                read = {self._note_of(row, tenant): points.tokens_of(row.payload or {}, vector) for row in rows}
             known |= dict.fromkeys(missing.values()) | read
             if len(seen.codes) + len(missing) > _KEPT_CODES:
                 seen.codes = {}
@@ -220,8 +211,9 @@ class QdrantDense(QdrantCollection):
         counts = seen.tokens.get(space)
         if counts is None:
             notes, by_id = 0, dict[int, int]()
-            if (known := seen.state.spaces.get(space)) is not None:
-                wanted, field = points.in_space(known.vector), f"tokens-{known.vector}"
+            if space in seen.state.spaces:
+                vector = points.vector_name(space)
+                wanted, field = points.in_space(vector), f"tokens-{vector}"
                 notes = self._ask(lambda client: client.count(self._alias, wanted, exact=True)).count
                 exact = notes <= _COUNTED_EXACTLY
                 found = self._ask(lambda client: client.facet(self._alias, field, limit=_VOCABULARY, exact=exact))

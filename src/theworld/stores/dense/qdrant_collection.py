@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 from qdrant_client import QdrantClient, models
@@ -16,8 +16,9 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import DenseSettings
+from theworld.single_flight import SingleFlightCache
 from theworld.stores.dense import qdrant_points as points
-from theworld.stores.dense.qdrant_points import FORMAT, STATE, SpaceOnServer, State
+from theworld.stores.dense.qdrant_points import FORMAT, STATE, State
 from theworld.stores.engine_access import (
     NOT_UNDERSTOOD,
     CircuitBreaker,
@@ -112,14 +113,6 @@ _KEPT_VECTORS = 8
 """Questions whose cosines are kept."""
 
 
-class Asked(NamedTuple):
-    """A question's vector in one space of a tenant."""
-
-    tenant: str
-    space: str
-    vector: bytes
-
-
 class Seen:
     """What was learnt of one state of the collection. Tables are only ever replaced or added to, by any thread."""
 
@@ -129,15 +122,10 @@ class Seen:
         """Number of notes by space, by tenant."""
         self.tokens: dict[str, TokenCounts] = {}
         """By space."""
-        self.cosines: dict[Asked, dict[str, float]] = {}
-        """By note id: the reranker asks again for those that the search has told."""
+        self.cosines = SingleFlightCache[tuple[str, str, bytes], dict[str, float]](_KEPT_VECTORS)
+        """By tenant, space and vector, by note id: the reranker asks again for those that the search has told."""
         self.codes: dict[tuple[str, str, str], TokenCodes | None] = {}
         """By tenant, space and note."""
-
-    def keep_cosines(self, asked: Asked, found: Mapping[str, float]) -> None:
-        """Keep cosines beside those of the last few questions."""
-        latest = [(one, known) for one, known in list(self.cosines.items()) if one != asked][1 - _KEPT_VECTORS :]
-        self.cosines = {**dict(latest), asked: {**self.cosines.get(asked, {}), **found}}
 
 
 class QdrantCollection(RemoteProjection):
@@ -207,8 +195,8 @@ class QdrantCollection(RemoteProjection):
         spaces = dict(state.spaces)
         for change in changes:
             for space, embedded in (change.note.vectors if change.note is not None else {}).items():
-                spaces[space] = SpaceOnServer(points.vector_name(space), embedded.vector.size)
-        new = [one for space, one in spaces.items() if state.spaces.get(space) != one]
+                spaces[space] = embedded.vector.size
+        new = {points.vector_name(space): size for space, size in spaces.items() if state.spaces.get(space) != size}
         if new:
             self._ask(lambda client: self._create_spaces(client, new), patiently=True)
 
@@ -221,24 +209,25 @@ class QdrantCollection(RemoteProjection):
             self._ask(write, patiently=True)
         self._ask(lambda client: self._finish(client, State(upto, spaces)), patiently=True)
 
-    def _create_spaces(self, client: QdrantClient, spaces: Iterable[SpaceOnServer]) -> None:
+    def _create_spaces(self, client: QdrantClient, dimensions: Mapping[str, int]) -> None:
+        """Make vectors of these names and dimensions."""
         known: Any = client.get_collection(self._alias).config.params.vectors or {}
-        for space in spaces:
-            size = known[space.vector].size if space.vector in known else None
-            if size is not None and size != space.dimension:
+        for vector, dimension in dimensions.items():
+            size = known[vector].size if vector in known else None
+            if size is not None and size != dimension:
                 # The ledger keeps a space to one size, so whatever had the old one is gone or about to be replaced.
-                client.delete_vector_name(self._alias, space.vector)
-            if size != space.dimension:
-                config = models.DenseVectorConfig(size=space.dimension, distance=models.Distance.COSINE)
-                client.create_vector_name(self._alias, space.vector, models.DenseVectorNameConfig(dense=config))
+                client.delete_vector_name(self._alias, vector)
+            if size != dimension:
+                config = models.DenseVectorConfig(size=dimension, distance=models.Distance.COSINE)
+                client.create_vector_name(self._alias, vector, models.DenseVectorNameConfig(dense=config))
             if self._settings.on_disk:
-                on_disk = {space.vector: models.VectorParamsDiff(on_disk=True)}
+                on_disk = {vector: models.VectorParamsDiff(on_disk=True)}
                 client.update_collection(self._alias, vectors_config=on_disk)
             # On disk, since it is only read to count.
             tokens = models.IntegerIndexParams(
                 type=models.IntegerIndexType.INTEGER, lookup=True, range=False, on_disk=True, enable_hnsw=False
             )
-            client.create_payload_index(self._alias, f"tokens-{space.vector}", tokens)
+            client.create_payload_index(self._alias, f"tokens-{vector}", tokens)
 
     def _finish(self, client: QdrantClient, state: State) -> None:
         """Remember how far it goes, unless it has gone further."""

@@ -42,31 +42,20 @@ _LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceOnServer:
-    """A space as the server knows it."""
-
-    vector: str
-    """Name of its vectors."""
-    dimension: int
-    """Their length."""
-
-
-@dataclass(frozen=True, slots=True)
 class State:
-    """How far a collection has come, and its spaces by name."""
+    """How far a collection has come, and the dimensions of its spaces by name."""
 
     applied: int = 0
-    spaces: Mapping[str, SpaceOnServer] = field(default_factory=dict)
+    spaces: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, payload: Mapping[str, Any]) -> State:
         """Read it back."""
-        spaces = {one["name"]: SpaceOnServer(one["vector"], int(one["dimension"])) for one in payload["spaces"]}
-        return cls(int(payload["applied"]), spaces)
+        return cls(int(payload["applied"]), {one["name"]: int(one["dimension"]) for one in payload["spaces"]})
 
     def point(self) -> models.PointStruct:
         """Return the point that keeps it."""
-        spaces = [{"name": name, "vector": one.vector, "dimension": one.dimension} for name, one in self.spaces.items()]
+        spaces = [{"name": name, "vector": vector_name(name), "dimension": n} for name, n in self.spaces.items()]
         return models.PointStruct(id=STATE, vector={}, payload={"applied": self.applied, "spaces": spaces})
 
 

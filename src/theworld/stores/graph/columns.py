@@ -201,9 +201,8 @@ class _Part:
 
     notes: list[str]
     tables: Mapping[str, Sequence[str]]
-    arrays: Mapping[str, IntArray]
-    lengths: Mapping[str, Rows]
-    """Lengths of the lists by note."""
+    arrays: Mapping[str, NDArray[Any]]
+    """Also the lengths of the lists by note, `name.lengths`."""
 
 
 def joined(
@@ -221,7 +220,7 @@ def joined(
         arrays |= numbers | string_arrays(used, table)
     arrays |= {name: arrays[name][order] for name in _EACH}
     for name, values in _LISTS.items():
-        lengths = np.concatenate([part.lengths[name] for part in parts])
+        lengths = np.concatenate([part.arrays[f"{name}.lengths"] for part in parts])
         places = places_of(starts_of(lengths), order)
         arrays |= {f"{name}.{one}": arrays[f"{name}.{one}"][places] for one in values}
         arrays[f"{name}.starts"] = starts_of(lengths[order])
@@ -232,22 +231,18 @@ def _gathered(facts: Mapping[str, NoteFacts]) -> _Part:
     tables = {table: defaultdict[str, int](count().__next__) for table in _REFERRING}  # numbered as they are met
     documents, keys, texts, terms = tables.values()
     found: dict[str, list[int]] = {name: [] for names in _REFERRING.values() for name in names}
-    lengths: dict[str, list[int]] = {name: [] for name in _LISTS}
+    found |= {f"{name}.lengths": [] for name in _LISTS}
     for one in facts.values():
         found["document"].append(documents[one.document_id])
         found["title"].append(texts[one.title])
         for name, pairs in (("name", one.names), ("mention", one.mentions)):
             found[f"{name}.keys"] += [keys[key] for key, _ in pairs]
             found[f"{name}.texts"] += [texts[text] for _, text in pairs]
-            lengths[name].append(len(pairs))
+            found[f"{name}.lengths"].append(len(pairs))
         found["term.values"] += [terms[term] for term in sorted(one.terms)]
-        lengths["term"].append(len(one.terms))
-    return _Part(
-        list(facts),
-        {table: list(numbers) for table, numbers in tables.items()},
-        {name: np.array(values, np.int32) for name, values in found.items()},
-        {name: np.array(some, np.int64) for name, some in lengths.items()},
-    )
+        found["term.lengths"].append(len(one.terms))
+    arrays = {name: np.array(values, np.int32) for name, values in found.items()}
+    return _Part(list(facts), {table: list(numbers) for table, numbers in tables.items()}, arrays)
 
 
 def _kept(base: Columns, changed: Sequence[str]) -> _Part:
@@ -256,16 +251,15 @@ def _kept(base: Columns, changed: Sequence[str]) -> _Part:
     rows = base.notes.find(changed)
     alive[rows[rows >= 0]] = False
     notes = np.flatnonzero(alive)
-    arrays: dict[str, IntArray] = {name: base.arrays[name][notes] for name in _EACH}
-    lengths: dict[str, Rows] = {}
+    arrays: dict[str, NDArray[Any]] = {name: base.arrays[name][notes] for name in _EACH}
     for name, values in _LISTS.items():
         starts = base.arrays[f"{name}.starts"]
         places = places_of(starts, notes)
-        lengths[name] = np.diff(starts)[notes]
+        arrays[f"{name}.lengths"] = np.diff(starts)[notes]
         arrays |= {f"{name}.{one}": base.arrays[f"{name}.{one}"][places] for one in values}
     tables = {"documents": base.documents, "keys": base.keys, "texts": base.texts, "terms": base.terms}
     ids = [note for note, kept in zip(base.notes, alive.tolist(), strict=True) if kept]
-    return _Part(ids, {name: list(table) for name, table in tables.items()}, arrays, lengths)
+    return _Part(ids, {name: list(table) for name, table in tables.items()}, arrays)
 
 
 def _renumbered(table: str, names: Iterable[str], parts: Sequence[_Part]) -> tuple[dict[str, NDArray[Any]], list[str]]:

@@ -64,39 +64,28 @@ class EntityGraph:
         """Return the weight of a link between notes that mention an entity; 0 for a hub or what joins nothing."""
         return self.parameters.joining(self.named_by(entity))
 
-    def leads_to(self, note: int) -> Iterator[tuple[int, int, float]]:
-        """Yield (other note, entity, weight) for all that a note leads to."""
-        for entity in self.titled[note]:
-            yield from _others(note, entity, self.titles[entity], 1.0)
-            yield from _others(note, entity, self.mentions[entity] if self.rarity(entity) else (), 1.0)
-        for entity in self.mentioned[note]:
-            yield from _others(note, entity, self.titles[entity], 1.0)
-            rarity = self.rarity(entity)
-            yield from _others(note, entity, self.mentions[entity] if rarity else (), rarity)
+    def leads_to(self, note: int) -> Iterator[tuple[int, Sequence[int], float]]:
+        """Yield (entity, notes, weight) for all that a note leads to, itself included: over hubs to what they title."""
+        for named, titled in ((self.titled[note], True), (self.mentioned[note], False)):
+            for entity in named:
+                yield entity, self.titles[entity], 1.0
+                if rarity := self.rarity(entity):
+                    yield entity, self.mentions[entity], 1.0 if titled else rarity
 
-    def reached_from(self, note: int, among: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
-        """Yield (other note, entity, weight) for all that lead to a note: also over hubs, to what they title.
+    def reached_from(self, note: int, among: NDArray[np.int64]) -> Iterator[tuple[int, Sequence[int], float]]:
+        """Yield (entity, notes, weight) for all that lead to a note, itself included; over hubs to what they title too.
 
         Only those in `among`, ascending, are of interest; others may be left out.
         """
-        for entity in self.titled[note]:
-            yield from _others(note, entity, self.within(self.titles, entity, among), 1.0)
-            yield from _others(note, entity, self.within(self.mentions, entity, among), 1.0)
-        for entity in self.mentioned[note]:
-            rarity = self.rarity(entity)
-            if rarity:
-                yield from _others(note, entity, self.within(self.titles, entity, among), 1.0)
-                yield from _others(note, entity, self.within(self.mentions, entity, among), rarity)
+        for named, titled in ((self.titled[note], True), (self.mentioned[note], False)):
+            for entity in named:
+                if weight := 1.0 if titled else self.rarity(entity):
+                    yield entity, self.within(self.titles, entity, among), 1.0
+                    yield entity, self.within(self.mentions, entity, among), weight
 
     def within(self, notes: ByNumber[list[int]], entity: int, among: NDArray[np.int64]) -> list[int]:  # noqa: ARG002
         """Return the notes of an entity, those in `among` at least."""
         return notes[entity]
-
-
-def _others(note: int, entity: int, notes: Sequence[int], weight: float) -> Iterator[tuple[int, int, float]]:
-    for other in notes:
-        if other != note:
-            yield other, entity, weight
 
 
 def find_links(graph: EntityGraph, notes: Sequence[int]) -> list[Link]:
@@ -194,22 +183,22 @@ class PathSearch:
                 rarity = graph.rarity(entity) or graph.parameters.rarity(graph.named_by(entity))
                 layer.add(graph.mentions[entity], _Way(None, entity, rarity))
             for note in self._seeds:
-                for target, entity, weight in graph.leads_to(note):
-                    layer.add([target], _Way(note, entity, weight))
+                for entity, notes, weight in graph.leads_to(note):
+                    layer.add((one for one in notes if one != note), _Way(note, entity, weight))
             return layer
         last = self._layers[-1]
         if wanted is not None:
             among = np.array(sorted(last), np.int64)
             for target in wanted:
-                for note, entity, weight in graph.reached_from(target, among):
-                    if note in last:
-                        layer.add([target], _Way(note, entity, last[note].weight * weight))
+                for entity, notes, weight in graph.reached_from(target, among):
+                    for note in notes:
+                        if note in last:
+                            layer.add([target], _Way(note, entity, last[note].weight * weight))
             return layer
         seen = set(self._seeds).union(*self._layers)
         for note, so_far in sorted(last.items(), key=lambda item: (-item[1].weight, item[0]))[:_FRONTIER]:
-            for target, entity, weight in graph.leads_to(note):
-                if target not in seen:
-                    layer.add([target], _Way(note, entity, so_far.weight * weight))
+            for entity, notes, weight in graph.leads_to(note):
+                layer.add((one for one in notes if one not in seen), _Way(note, entity, so_far.weight * weight))
         return layer
 
     def _steps(self, note: int) -> tuple[PathStep, ...]:

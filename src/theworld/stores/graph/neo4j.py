@@ -11,23 +11,12 @@ from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import GraphSettings
 from theworld.state import EvidencePath
 from theworld.stores.engine_access import RemoteProjection, sendable_terms
+from theworld.stores.graph import neo4j_fetching as fetching
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.columns import note_facts
 from theworld.stores.graph.entity_graph import PathSearch, find_links, with_weight
 from theworld.stores.graph.neighbourhood import AT_ONCE, BoundedWalk, Neighbourhood
 from theworld.stores.graph.neo4j_client import Neo4jClient
-from theworld.stores.graph.neo4j_fetching import (
-    ChangedError,
-    Fetched,
-    Moment,
-    Names,
-    fetch_rows,
-    note_row,
-    read_shared,
-    read_state,
-    surroundings,
-    walk_from,
-)
 from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters
@@ -56,11 +45,11 @@ class Neo4jGraph(RemoteProjection):
         super().__init__("graph", self._client.where, writable=writable)
         self.version = self._client.version
         self._ledger = f"{settings.prefix}-{ledger}"
-        self._names = Names(self._ledger, self._client.where)
+        self._names = fetching.Names(self._ledger, self._client.where)
         self._parameters = RankingParameters()
         self._bounds = {"most": self._parameters.most, "longest": LONGEST_LIST, "at_once": AT_ONCE}
         self._prepared = self._warm = False
-        self._fetched: dict[str, Fetched] = {}
+        self._fetched: dict[str, fetching.Fetched] = {}
 
     def _read_applied(self) -> int:
         applied = self._read_state()[0]
@@ -73,7 +62,7 @@ class Neo4jGraph(RemoteProjection):
     def _read_state(self) -> tuple[int, bool]:
         """Return how far the graph came, and whether leftovers have to be cleared before it can go on."""
         with self._names.read():
-            return read_state(self._client.read((cypher.STATE, {"ledger": self._ledger}))[0])
+            return fetching.read_state(self._client.read((cypher.STATE, {"ledger": self._ledger}))[0])
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`, in one transaction."""
@@ -147,10 +136,9 @@ class Neo4jGraph(RemoteProjection):
         self._applied = None
         state = {"ledger": self._ledger, "applied": 0, "format": cypher.FORMAT}
         self._client.run_alone((cypher.SET_STATE, state | {"clearing": True}))
-        for text in (cypher.CLEAR_NOTES, cypher.CLEAR_ENTITIES):
-            batch = {"ledger": self._ledger, "batch": _CLEARED_AT_ONCE}
-            while self._client.run_alone((text, batch))[0][0]:
-                pass
+        batch = {"ledger": self._ledger, "batch": _CLEARED_AT_ONCE}
+        while self._client.run_alone((cypher.CLEAR, batch))[0][0]:
+            pass
         self._client.run_alone((cypher.SET_STATE, state | {"clearing": False}))
         self._applied = 0
 
@@ -199,7 +187,7 @@ class Neo4jGraph(RemoteProjection):
         seeds, keys = with_weight(notes), with_weight(entities)
         if not (seeds or keys) or limit < 1:
             return []
-        ranked, unseen = self._at_one_moment(tenant, lambda moment: walk_from(moment, seeds, keys))
+        ranked, unseen = self._at_one_moment(tenant, lambda moment: fetching.walk_from(moment, seeds, keys))
         rounded = {note: round(rank, _DIGITS) for note, rank in ranked.items()}
         best = sorted((note for note in rounded if rounded[note] > 0), key=lambda note: (-rounded[note], note))
         if filters or not unseen.isdisjoint(best[:limit]):
@@ -223,8 +211,8 @@ class Neo4jGraph(RemoteProjection):
         asked = {"uids": list(uids)}
         found, shared = self._client.read((cypher.NOTES, asked), (cypher.SHARED, asked | self._bounds))
         with self._names.read():
-            rows = [note_row(self._names.asked_for(uids, one, name), *rest) for one, name, *rest in found]
-            entities = read_shared(shared, self._names.checker(tenant, "entity"))
+            rows = [fetching.note_row(self._names.asked_for(uids, one, name), *rest) for one, name, *rest in found]
+            entities = fetching.read_shared(shared, self._names.checker(tenant, "entity"))
         graph = Neighbourhood(rows, entities, self._parameters)
         return find_links(graph, [graph.note_of[row.note_id] for row in rows])
 
@@ -236,14 +224,14 @@ class Neo4jGraph(RemoteProjection):
         At an entity that more than LONGEST_LIST notes name, only the first of them by id are seen.
         """
 
-        def work(moment: Moment) -> list[EvidencePath]:
-            rows, seeds = fetch_rows(moment, dict.fromkeys((*targets, *notes)), dict.fromkeys(entities, True))
+        def work(moment: fetching.Moment) -> list[EvidencePath]:
+            rows, seeds = fetching.fetch_rows(moment, dict.fromkeys((*targets, *notes)), dict.fromkeys(entities, True))
             by_id = {row.note_id: row for row in rows}
             ends = [by_id[note] for note in targets if note in by_id]
             starts = [by_id[note] for note in notes if note in by_id]
             if not ends or not (starts or seeds):
                 return []
-            all_notes, all_entities = surroundings(moment, ends, starts, seeds, max_hops)
+            all_notes, all_entities = fetching.surroundings(moment, ends, starts, seeds, max_hops)
             graph = Neighbourhood(all_notes, all_entities, self._parameters)
             search = PathSearch(
                 graph, [graph.note_of[row.note_id] for row in starts], [graph.entity_of[row.key] for row in seeds]
@@ -252,15 +240,15 @@ class Neo4jGraph(RemoteProjection):
 
         return self._at_one_moment(tenant, work)
 
-    def _at_one_moment(self, tenant: str, work: Callable[[Moment], T]) -> T:
+    def _at_one_moment(self, tenant: str, work: Callable[[fetching.Moment], T]) -> T:
         """Do work on one state of the graph; begin anew when the graph has changed meanwhile."""
         for _ in range(_TRIES):
             known = self._fetched.get(tenant)
             if known is None or len(known.notes) + len(known.entities) + known.walk.size > _KEPT_ROWS:
-                known = self._fetched[tenant] = Fetched(BoundedWalk(self._parameters))
+                known = self._fetched[tenant] = fetching.Fetched(BoundedWalk(self._parameters))
             try:
-                return work(Moment(self._client, self._names, tenant, known, self._bounds))
-            except ChangedError:
+                return work(fetching.Moment(self._client, self._names, tenant, known, self._bounds))
+            except fetching.ChangedError:
                 self._fetched.pop(tenant, None)
         raise EngineUnavailableError("the graph changes faster than it can be read.", where=self.where)
 

@@ -68,6 +68,7 @@ class Neo4jClient:
         self._uses: Counter[Driver] = Counter()
         self._lock = threading.Lock()
         self._planned: Sequence[Statement] = ()
+        self._plans: Sequence[Callable[[], None]] = ()
         self._planning: list[Future[None]] = []
         self._closed = False
         self._breaker = CircuitBreaker(self.where, settings, self._probe)
@@ -85,7 +86,7 @@ class Neo4jClient:
         """
         self._retire()
         self.version()
-        self._within(_PLANNING_S * len(self._planned), *self._plans())
+        self._within(_PLANNING_S * len(self._planned), *self._plans)
 
     def _retire(self) -> None:
         """Let the next call begin with new connections; the old ones are closed once nobody waits for them."""
@@ -188,20 +189,18 @@ class Neo4jClient:
 
     def warm_up(self, *statements: Statement) -> None:
         """Connect and let the server plan these statements, without waiting; again whenever it may have forgotten."""
+
+        def plan(some: Sequence[Statement]) -> None:
+            for statement in some:
+                self._read(statement, _PLANNING_S)
+
         self._planned = statements
+        self._plans = [partial(plan, statements[first::_PLANNED_AT_ONCE]) for first in range(_PLANNED_AT_ONCE)]
         self._plan_behind()
 
     def _plan_behind(self) -> None:
         if all(one.done() for one in self._planning):
-            self._planning = [begin(plan, name=self.where) for plan in self._plans()]
-
-    def _plans(self) -> list[Callable[[], None]]:
-        """Return what lets the server plan all statements, some at a time."""
-        return [partial(self._plan, self._planned[first::_PLANNED_AT_ONCE]) for first in range(_PLANNED_AT_ONCE)]
-
-    def _plan(self, statements: Sequence[Statement]) -> None:
-        for statement in statements:
-            self._read(statement, _PLANNING_S)
+            self._planning = [begin(plan, name=self.where) for plan in self._plans]
 
     def _alone(self, statement: Statement, limit: float) -> list[Row]:
         text, parameters = statement

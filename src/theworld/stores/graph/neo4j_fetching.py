@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import LiteralString
 
 from theworld.errors import EngineUnavailableError
@@ -52,14 +53,12 @@ class Names:
 
     def checker(self, tenant: str, kind: str) -> Check:
         """Return what makes sure that a neighbour is the tenant's, and what it says it is."""
-        checked: dict[str, str] = {}
 
+        @cache
         def check(found: str, name: str) -> str:
-            if checked.get(found) != name:
-                if found != self.uid(tenant, kind, name):
-                    what = "Neo4j answered with a node that is not the tenant's."
-                    raise EngineUnavailableError(what, where=self.where)
-                checked[found] = name
+            if found != self.uid(tenant, kind, name):
+                what = "Neo4j answered with a node that is not the tenant's."
+                raise EngineUnavailableError(what, where=self.where)
             return name
 
         return check

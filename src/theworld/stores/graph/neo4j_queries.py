@@ -72,12 +72,8 @@ WHERE NOT EXISTS { (e)<-[:TITLED|MENTIONS]-() }
 DELETE e
 """
 
-CLEAR_NOTES: LiteralString = """
-MATCH (n:TheWorldNote {ledger: $given.ledger}) WITH n LIMIT $given.batch DETACH DELETE n RETURN count(*)
-"""
-
-CLEAR_ENTITIES: LiteralString = """
-MATCH (e:TheWorldEntity {ledger: $given.ledger}) WITH e LIMIT $given.batch DETACH DELETE e RETURN count(*)
+CLEAR: LiteralString = """
+MATCH (n:TheWorldNote|TheWorldEntity {ledger: $given.ledger}) WITH n LIMIT $given.batch DETACH DELETE n RETURN count(*)
 """
 
 REMOVE_STATE: LiteralString = "MATCH (s:TheWorldState {uid: $given.ledger}) DELETE s"

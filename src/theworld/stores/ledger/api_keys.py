@@ -56,10 +56,7 @@ class KeyRing:
     def create(
         self, name: str, tenants: Sequence[str], *, scopes: Sequence[str] = SCOPES, expires_ms: int | None = None
     ) -> str:
-        """Make a key and return its token, which cannot be shown again.
-
-        Raises SettingsError for no tenant or an unknown scope.
-        """
+        """Make a key; return its token, which cannot be shown again. SettingsError for no tenant or unknown scopes."""
         wrong = sorted(set(scopes) - set(SCOPES))
         if wrong or not scopes:
             what = f"{wrong[0]!r} is no scope" if wrong else "a key needs a scope"

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Executable, Select, insert, select, update
+from sqlalchemy import Connection, Executable, Select, insert
 from sqlalchemy.orm import InstrumentedAttribute
 
-from theworld.stores.ledger.models import Base, Meta
+from theworld.stores.ledger.models import Base
 from theworld.stores.records import is_text
 
 
@@ -114,17 +114,6 @@ def insert_numbered(connection: Connection, table: type[Base], rows: Sequence[di
         return []
     statement = insert(table).returning(table.__table__.c.id, sort_by_parameter_order=True)
     return list(connection.scalars(statement, rows))
-
-
-def read_number(connection: Connection, key: str) -> int | None:
-    """Return a number of the meta table, None when it is not there."""
-    return connection.scalar(select(Meta.number).where(Meta.key == key))
-
-
-def set_number(connection: Connection, key: str, number: int) -> None:
-    """Write a number of the meta table."""
-    if connection.execute(update(Meta).where(Meta.key == key).values(number=number)).rowcount == 0:
-        connection.execute(insert(Meta).values(key=key, number=number))
 
 
 def is_storable(text: str) -> bool:

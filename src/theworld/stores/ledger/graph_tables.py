@@ -16,19 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Connection, Table, bindparam, delete, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
 from sqlalchemy.orm import aliased
 
 from theworld.errors import StoreError
-from theworld.stores.ledger.database import (
-    Database,
-    batches,
-    found_in,
-    insert_numbered,
-    insert_rows,
-    read_number,
-    set_number,
-)
+from theworld.stores.ledger.database import Database, batches, found_in, insert_numbered, insert_rows
 from theworld.stores.ledger.models import GraphEdge, GraphNode, Meta, Note, row_sum
 
 VERSION, APPLIED = "graph_version", "graph_applied"
@@ -91,9 +83,9 @@ class GraphTables:
     def applied(self) -> int | None:
         """Return the last change of notes that the links have seen; None when no tenant has an ontology."""
         with self._reading() as connection:
-            if not read_number(connection, VERSION) or connection.scalar(select(GraphNode.id).limit(1)) is None:
+            if not _read_number(connection, VERSION) or connection.scalar(select(GraphNode.id).limit(1)) is None:
                 return None
-            return read_number(connection, APPLIED) or 0
+            return _read_number(connection, APPLIED)
 
     def tenants(self) -> list[str]:
         """Return the tenants that have an ontology."""
@@ -136,7 +128,7 @@ class GraphTables:
             connection.execute(delete(GraphNode).where(GraphNode.tenant == tenant))
             ids = dict(zip(keys, insert_numbered(connection, GraphNode, rows), strict=True))
             _insert_edges(connection, ((ids[e.source], ids[e.target], e.kind, e.weight, e.parts) for e in edges))
-            set_number(connection, APPLIED, 0)
+            _set_number(connection, APPLIED, 0)
             _count_up(connection)
 
     def apply(
@@ -149,7 +141,7 @@ class GraphTables:
         """
         node, note = GraphNode, Note
         with self._writing() as connection:
-            if (read_number(connection, APPLIED) or 0, read_number(connection, VERSION) or 0) != (after, version):
+            if (_read_number(connection, APPLIED), _read_number(connection, VERSION)) != (after, version):
                 return None
             for tenant, links in changes.items():  # in place of those that the notes had
                 for some in batches(list(links)):
@@ -170,20 +162,30 @@ class GraphTables:
             if weigh:
                 for tenant in list(connection.scalars(_TENANTS)):
                     _weigh(connection, tenant)
-            set_number(connection, APPLIED, upto)
+            _set_number(connection, APPLIED, upto)
             return _count_up(connection)
 
     def clear_links(self) -> None:
         """Forget what the notes name."""
         with self._writing() as connection:
             connection.execute(delete(GraphNode).where(GraphNode.kind == NOTE))
-            set_number(connection, APPLIED, 0)
+            _set_number(connection, APPLIED, 0)
             _count_up(connection)
 
 
+def _read_number(connection: Connection, key: str) -> int:
+    """Return a number of the meta table, 0 when it is not there."""
+    return connection.scalar(select(Meta.number).where(Meta.key == key)) or 0
+
+
+def _set_number(connection: Connection, key: str, number: int) -> None:
+    if connection.execute(update(Meta).where(Meta.key == key).values(number=number)).rowcount == 0:
+        connection.execute(insert(Meta).values(key=key, number=number))
+
+
 def _count_up(connection: Connection) -> int:
-    version = (read_number(connection, VERSION) or 0) + 1
-    set_number(connection, VERSION, version)
+    version = _read_number(connection, VERSION) + 1
+    _set_number(connection, VERSION, version)
     return version
 
 
@@ -242,10 +244,7 @@ def note_parts(places: int, rule: float, confidence: float) -> dict[str, float]:
 
 
 def co_occurrences(named: Iterable[tuple[int, int]], edges: Iterable[tuple[int, int]]) -> list[float | None]:
-    """Return the Dice coefficient of each edge's ends, None where no note names either.
-
-    `named` are (note, node) pairs.
-    """
+    """Return the Dice coefficient of each edge's ends by (note, node) pairs, None where no note names either."""
     notes: dict[int, set[int]] = {}
     for note, node in named:
         notes.setdefault(node, set()).add(note)

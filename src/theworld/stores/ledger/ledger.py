@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from sqlalchemy import func, literal, select, union
+from sqlalchemy import func, select, union
 from sqlalchemy.orm import aliased
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import LedgerSettings
 from theworld.state import Mention as MentionRecord
 from theworld.stores.ledger import opening, reading, writing
-from theworld.stores.ledger.database import Database, findable, found_in, read_number
+from theworld.stores.ledger.database import Database, findable, found_in
 from theworld.stores.ledger.graph_tables import GraphTables
 from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector, row_sum
 from theworld.stores.protocols import NoteChange
@@ -158,27 +157,26 @@ class Ledger(AbstractContextManager["Ledger"]):
     ) -> tuple[list[NoteChange], int]:
         """Return the next changes after a sequence number, and the number a projection that applied them stands at."""
         with self._reading() as connection:
-            last = read_number(connection, "sequence") or 0
+            last = connection.scalar(_SEQUENCE) or 0
             found = reading.read_changes(connection, after, last, limit, parts)
         return found, found[-1].sequence if len(found) == limit else last
 
-    def counts(self) -> dict[str, dict[str, dict[str, int]]]:
-        """Return by tenant the numbers of `documents` (key `all`), of notes by `languages` and of notes by `spaces`."""
-        found: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(
-            lambda: {"documents": {"all": 0}, "languages": {}, "spaces": {}}
-        )
-        documents = select(Document.tenant, literal("all"), func.count())
-        languages = select(Note.tenant, Note.language, func.count())
+    def counts(self) -> dict[str, dict[str, Any]]:
+        """Return by tenant the numbers of `documents` and `notes`, and of notes by `languages` and by `spaces`."""
+        documents = select(Document.tenant, func.count()).group_by(Document.tenant).order_by(Document.tenant)
+        languages = select(Note.tenant, Note.language, func.count()).group_by(Note.tenant, Note.language)
         spaces = select(Note.tenant, NoteVector.space, func.count()).join(Note, Note.id == NoteVector.note)
+        spaces = spaces.group_by(Note.tenant, NoteVector.space).order_by(NoteVector.space)
+        found: dict[str, dict[str, Any]] = {}
         with self._reading() as connection:
-            for counted, query, columns in (
-                ("documents", documents, (Document.tenant,)),
-                ("languages", languages, (Note.tenant, Note.language)),
-                ("spaces", spaces, (Note.tenant, NoteVector.space)),
-            ):
-                for tenant, key, count in connection.execute(query.group_by(*columns).order_by(*columns)):
-                    found[tenant][counted][key] = count
-        return dict(found)
+            for tenant, count in connection.execute(documents):
+                found[tenant] = {"documents": count, "notes": 0, "languages": {}, "spaces": {}}
+            for tenant, language, count in connection.execute(languages.order_by(Note.language)):
+                found[tenant]["notes"] += count
+                found[tenant]["languages"][language] = count
+            for tenant, space, count in connection.execute(spaces):
+                found[tenant]["spaces"][space] = count
+        return found
 
     def other_spaces(self, language: str, space: str) -> dict[str, int]:
         """Return how many notes of a language have vectors, but none in this space, by the space they have."""

@@ -13,19 +13,8 @@ from functools import cache
 from typing import Annotated, Any
 from zlib import crc32
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Float,
-    ForeignKey,
-    FromClause,
-    Index,
-    Integer,
-    RowMapping,
-    Text,
-    UniqueConstraint,
-)
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
 
 _OWN = {"id", "checksum"}
 
@@ -34,11 +23,11 @@ class Checked:
     """A table whose rows have a checksum."""
 
     checksum: Mapped[int | None] = mapped_column(
-        BigInteger, default=lambda insert: row_sum(insert.compiled.statement.table, insert.get_current_parameters())
+        sa.BigInteger, default=lambda insert: row_sum(insert.compiled.statement.table, insert.get_current_parameters())
     )
 
 
-def row_sum(table: FromClause, values: Mapping[str, Any] | RowMapping) -> int:
+def row_sum(table: sa.FromClause, values: Mapping[str, Any] | sa.RowMapping) -> int:
     """Return the sum of a row given by column name; what is missing counts as NULL."""
     found = 0
     for name, heading, is_float in _summed(table):
@@ -56,22 +45,22 @@ _json = json.JSONEncoder(sort_keys=True).encode
 
 
 @cache
-def _summed(table: FromClause) -> list[tuple[str, bytes, bool]]:
+def _summed(table: sa.FromClause) -> list[tuple[str, bytes, bool]]:
     """Return the columns that a sum is of, with what stands for each in it, and whether they hold floats."""
     columns = [column for column in table.columns if column.name not in _OWN]
-    return [(column.name, column.name.encode(), isinstance(column.type, Float)) for column in columns]
+    return [(column.name, column.name.encode(), isinstance(column.type, sa.Float)) for column in columns]
 
 
 SCHEMA_VERSION = 7
 """1 had token vectors as int8; 2 has token codes; 3 the tables of the service; 4 keys in simplified Chinese; 5 the
 place of notes in their documents; 6 when documents were written; 7 checksums of rows."""
 
-_ROW = BigInteger().with_variant(Integer, "sqlite")
+_ROW = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 """SQLite numbers rows by itself only when the key is exactly INTEGER."""
-_TEXT = Text().with_variant(Text(collation="C"), "postgresql")
+_TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 """Ordered by code points, as SQLite does it: the order of a list must not depend on a server's language."""
 
-Long = Annotated[int, mapped_column(BigInteger)]
+Long = Annotated[int, mapped_column(sa.BigInteger)]
 """An integer that may need more than 32 bits: a sequence number, or milliseconds since 1970."""
 
 
@@ -80,11 +69,16 @@ class Base(DeclarativeBase):
 
     type_annotation_map = {  # noqa: RUF012
         str: _TEXT,
-        list[str]: JSON,
-        dict[str, Any]: JSON,
-        dict[str, float]: JSON,
-        dict[str, int]: JSON,
+        list[str]: sa.JSON,
+        dict[str, Any]: sa.JSON,
+        dict[str, float]: sa.JSON,
+        dict[str, int]: sa.JSON,
     }
+
+    @declared_attr.directive
+    def __tablename__(cls) -> str:  # noqa: N805
+        """The name of the class in small letters: `note_vector` for NoteVector."""
+        return "".join(f"_{letter}" if letter.isupper() else letter for letter in cls.__name__).lower()[1:]
 
 
 class Numbered(Base):
@@ -95,15 +89,13 @@ class Numbered(Base):
     id: Mapped[int] = mapped_column(_ROW, primary_key=True, sort_order=-1)
 
 
-def row_of(table: str) -> ForeignKey:
+def row_of(table: str) -> sa.ForeignKey:
     """Return the reference to a row of another table, with which this one is deleted."""
-    return ForeignKey(f"{table}.id", ondelete="CASCADE")
+    return sa.ForeignKey(f"{table}.id", ondelete="CASCADE")
 
 
 class Meta(Base):
     """Numbers about the ledger itself: `schema_version`, the last `sequence` given out, and its `identity`."""
-
-    __tablename__ = "meta"
 
     key: Mapped[str] = mapped_column(primary_key=True)
     number: Mapped[Long]
@@ -112,8 +104,7 @@ class Meta(Base):
 class Document(Checked, Numbered):
     """A document as the source gave it."""
 
-    __tablename__ = "document"
-    __table_args__ = (UniqueConstraint("tenant", "document_id"),)
+    __table_args__ = (sa.UniqueConstraint("tenant", "document_id"),)
 
     tenant: Mapped[str]
     document_id: Mapped[str]
@@ -131,8 +122,7 @@ class Document(Checked, Numbered):
 class Note(Checked, Numbered):
     """A paragraph-sized piece of a document."""
 
-    __tablename__ = "note"
-    __table_args__ = (UniqueConstraint("tenant", "note_id"),)
+    __table_args__ = (sa.UniqueConstraint("tenant", "note_id"),)
 
     document: Mapped[int] = mapped_column(row_of("document"), index=True)
     tenant: Mapped[str]
@@ -150,8 +140,7 @@ class Note(Checked, Numbered):
 class NoteVector(Checked, Base):
     """A note's vectors in one space."""
 
-    __tablename__ = "note_vector"
-    __table_args__ = (Index("ix_note_vector_space", "space", "note"),)
+    __table_args__ = (sa.Index("ix_note_vector_space", "space", "note"),)
 
     note: Mapped[int] = mapped_column(row_of("note"), primary_key=True)
     space: Mapped[str] = mapped_column(primary_key=True)
@@ -167,8 +156,7 @@ class NoteVector(Checked, Base):
 class Entity(Checked, Numbered):
     """Something that notes name, known by its key."""
 
-    __tablename__ = "entity"
-    __table_args__ = (UniqueConstraint("tenant", "key"),)
+    __table_args__ = (sa.UniqueConstraint("tenant", "key"),)
 
     tenant: Mapped[str]
     key: Mapped[str]
@@ -180,8 +168,6 @@ class Entity(Checked, Numbered):
 class Alias(Checked, Base):
     """A name of a document: its title or an alias, and the entity it stands for."""
 
-    __tablename__ = "alias"
-
     document: Mapped[int] = mapped_column(row_of("document"), primary_key=True)
     entity: Mapped[int] = mapped_column(row_of("entity"), primary_key=True, index=True)
     name: Mapped[str]
@@ -189,8 +175,6 @@ class Alias(Checked, Base):
 
 class Mention(Checked, Numbered):
     """A typed mention of an entity in a note."""
-
-    __tablename__ = "mention"
 
     note: Mapped[int] = mapped_column(row_of("note"), index=True)
     entity: Mapped[int] = mapped_column(row_of("entity"), index=True)
@@ -204,8 +188,7 @@ class Mention(Checked, Numbered):
 class GraphNode(Checked, Numbered):
     """A node of the ontology graph."""
 
-    __tablename__ = "graph_node"
-    __table_args__ = (UniqueConstraint("tenant", "kind", "key"),)
+    __table_args__ = (sa.UniqueConstraint("tenant", "kind", "key"),)
 
     tenant: Mapped[str]
     kind: Mapped[str]
@@ -218,8 +201,7 @@ class GraphNode(Checked, Numbered):
 class GraphEdge(Checked, Numbered):
     """An edge of the ontology graph; `parts` keeps what its weight was mixed from."""
 
-    __tablename__ = "graph_edge"
-    __table_args__ = (UniqueConstraint("source", "target", "kind"),)
+    __table_args__ = (sa.UniqueConstraint("source", "target", "kind"),)
 
     source: Mapped[int] = mapped_column(row_of("graph_node"))
     target: Mapped[int] = mapped_column(row_of("graph_node"), index=True)
@@ -232,8 +214,7 @@ class GraphEdge(Checked, Numbered):
 class Change(Checked, Base):
     """The last change of each note ever seen; a removed note keeps its row, so that projections learn of it."""
 
-    __tablename__ = "change"
-    __table_args__ = (UniqueConstraint("tenant", "note_id"),)
+    __table_args__ = (sa.UniqueConstraint("tenant", "note_id"),)
 
     sequence: Mapped[Long] = mapped_column(primary_key=True, autoincrement=False)
     tenant: Mapped[str]

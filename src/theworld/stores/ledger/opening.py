@@ -12,7 +12,7 @@ import secrets
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import Connection, Inspector, insert, inspect, select, text, update
+from sqlalchemy import Connection, insert, inspect, select, text, update
 from sqlalchemy.schema import CreateColumn
 
 from theworld.errors import StoreError, StoreVersionError
@@ -83,8 +83,7 @@ def require_ledger(settings: Settings) -> None:
 
 def has_tables(connection: Connection) -> bool:
     """Return whether there is a ledger, whatever its version."""
-    found: Inspector = inspect(connection)
-    return found.has_table(Meta.__tablename__)
+    return inspect(connection).has_table(Meta.__tablename__)
 
 
 def make_tables(database: Database) -> bool:

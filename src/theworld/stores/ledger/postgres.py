@@ -29,6 +29,7 @@ from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.packages import install_command
 from theworld.settings import LedgerSettings
+from theworld.single_flight import Lazy
 from theworld.stores.engine_access import CA_FILE, CircuitBreaker
 from theworld.stores.ledger.database import Database
 
@@ -66,7 +67,8 @@ class PostgresDatabase(Database):
             use_native_hstore=False,
         )
         event.listen(self._engine, "checkout", _refuse_broken)
-        self._starting, self._started = threading.Lock(), False
+        # Over the first connection SQLAlchemy asks for the server's version: within the limit.
+        self._started = Lazy(lambda: self._in_time(lambda _: self._engine.connect().close(), "asked"))
 
     def _open(self) -> psycopg.Connection[Any]:
         """Open a connection within the limit; psycopg's own cannot be less than 2 s."""
@@ -92,7 +94,7 @@ class PostgresDatabase(Database):
         with self._breaker.guard():
             late = threading.Event()
             try:
-                self._start()
+                self._started.get()
                 with self._engine.connect() as plain:
                     connection = plain.execution_options(**options)
                     raw = connection.connection.dbapi_connection
@@ -104,15 +106,6 @@ class PostgresDatabase(Database):
                 raise explained(error, self.where, late=said) from error
             except SQLAlchemyError as error:
                 raise EngineUnavailableError(f"cannot be asked: {error}", where=self.where) from error
-
-    def _start(self) -> None:
-        """Open the first connection, over which SQLAlchemy asks for the server's version, within the limit."""
-        if self._started:
-            return
-        with self._starting:
-            if not self._started:
-                self._in_time(lambda _: self._engine.connect().close(), "asked")
-                self._started = True
 
     @contextmanager
     def writing(self, tenants: Collection[str] | None = None) -> Iterator[Connection]:

@@ -96,20 +96,10 @@ def read_changes(connection: Connection, after: int, upto: int, limit: int, part
             found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id))
             continue
         vectors, codes = embedded[row.id]
-        told: dict[str, Any] = {"text": ""}
-        if parts.text:
-            told = {"text": row.text, "section": tuple(row.section), "kind": row.kind, "lead": row.lead}
-        note = NoteRecord(
-            id=row.note_id,
-            ordinal=row.ordinal,
-            start=row.start_offset,
-            end=row.end_offset,
-            language=row.language,
-            mentions=tuple(mentions.get(row.id, ())),
-            vectors=vectors,
-            codes=codes,
-            **told,
-        )
+        place = row.start_offset, row.end_offset, row.language
+        told = {"section": tuple(row.section), "kind": row.kind, "lead": row.lead} if parts.text else {}
+        told |= {"mentions": tuple(mentions.get(row.id, ())), "vectors": vectors, "codes": codes}
+        note = NoteRecord(row.note_id, row.ordinal, row.text if parts.text else "", *place, **told)
         known = row.title, tuple(row.aliases), row.properties
         found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id, *known, note))
     return found

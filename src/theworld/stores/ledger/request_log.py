@@ -10,7 +10,6 @@ from sqlalchemy import Row, delete, func, insert, select
 
 from theworld.errors import StoreError
 from theworld.stores.ledger.database import Database, insert_numbered, insert_rows
-from theworld.stores.ledger.models import Base
 from theworld.stores.ledger.service_tables import (
     Feedback,
     RequestLog,
@@ -37,24 +36,23 @@ class RequestRecord:
     """The final list, by position."""
 
 
+@dataclass(eq=False)
 class RequestJournal:
     """What the service answered, and what was said of it."""
 
-    def __init__(self, ledger: Database) -> None:
-        self._ledger = ledger
+    _ledger: Database
 
     def write(self, records: Sequence[RequestRecord]) -> None:
         """Write records in one transaction."""
         with self._ledger.writing(()) as connection:
             rows = insert_numbered(connection, RequestLog, [record.request for record in records])
             numbered = list(zip(rows, records, strict=True))
-            children: list[tuple[type[Base], list[Columns]]] = [
-                (RetrievalCandidate, [{**c, "request": row} for row, record in numbered for c in record.candidates]),
-                (RerankScore, [{**c, "request": row} for row, record in numbered for c in record.ranking]),
-                (RouterDecisionLog, [{**record.route, "request": row} for row, record in numbered if record.route]),
-            ]
-            for table, values in children:
-                insert_rows(connection, table, values)
+            routes = [{**record.route, "request": row} for row, record in numbered if record.route]
+            candidates = [{**one, "request": row} for row, record in numbered for one in record.candidates]
+            ranking = [{**one, "request": row} for row, record in numbered for one in record.ranking]
+            insert_rows(connection, RetrievalCandidate, candidates)
+            insert_rows(connection, RerankScore, ranking)
+            insert_rows(connection, RouterDecisionLog, routes)
 
     def accepts(self) -> bool:
         """Return whether the ledger takes a transaction that writes, so that a refused record is to blame itself."""
@@ -72,16 +70,14 @@ class RequestJournal:
             ).one_or_none()
             if found is None:
                 return None
-            candidate, rank, route = RetrievalCandidate, RerankScore, RouterDecisionLog
-            channels = select(candidate.__table__).where(candidate.request == found.id)
-            ranking = select(rank.__table__).where(rank.request == found.id)
-            routed = connection.execute(select(route.__table__).where(route.request == found.id)).one_or_none()
-            return RequestRecord(
-                _columns(found),
-                _columns(routed) if routed is not None else None,
-                [_columns(row) for row in connection.execute(channels.order_by(candidate.source, candidate.rank))],
-                [_columns(row) for row in connection.execute(ranking.order_by(rank.position))],
-            )
+
+            def its(table: type[RetrievalCandidate | RerankScore | RouterDecisionLog], *order: str) -> list[Columns]:
+                query = select(table.__table__).where(table.request == found.id).order_by(*order)
+                return [_columns(row) for row in connection.execute(query)]
+
+            route = next(iter(its(RouterDecisionLog)), None)
+            candidates, ranking = its(RetrievalCandidate, "source", "rank"), its(RerankScore, "position")
+            return RequestRecord(_columns(found), route, candidates, ranking)
 
     def knows(self, request_id: str, *, tenant: str) -> bool:
         """Return whether a tenant has such a request."""
@@ -163,12 +159,7 @@ class RequestJournal:
 
         The latest feedback on a request counts; `good` is a success. Requests nobody judged say nothing about a route.
         """
-        newest = (
-            select(func.max(Feedback.id))
-            .where(Feedback.tenant == tenant)
-            .group_by(Feedback.request_id)
-            .scalar_subquery()
-        )
+        newest = select(func.max(Feedback.id)).where(Feedback.tenant == tenant).group_by(Feedback.request_id)
         query = (
             select(RouterDecisionLog.path, Feedback.verdict, func.count())
             .join(RequestLog, RequestLog.id == RouterDecisionLog.request)

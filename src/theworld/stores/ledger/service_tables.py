@@ -59,8 +59,6 @@ class RequestLog(Numbered):
 class RetrievalCandidate(Numbered):
     """Where one channel put one note."""
 
-    __tablename__ = "retrieval_candidate"
-
     request: Mapped[int] = mapped_column(row_of("retrieval_request_log"), index=True)
     source: Mapped[str]
     """The channel: sparse, dense, graph."""
@@ -71,8 +69,6 @@ class RetrievalCandidate(Numbered):
 
 class RerankScore(Numbered):
     """One candidate of the final list: what fusion gave it, and the reranker."""
-
-    __tablename__ = "rerank_score"
 
     request: Mapped[int] = mapped_column(row_of("retrieval_request_log"), index=True)
     position: Mapped[int]
@@ -96,8 +92,6 @@ class RerankScore(Numbered):
 class RouterDecisionLog(Numbered):
     """What the router decided, and why."""
 
-    __tablename__ = "router_decision_log"
-
     request: Mapped[int] = mapped_column(row_of("retrieval_request_log"), index=True, unique=True)
     strategy: Mapped[str]
     """Name and version of the routing strategy."""
@@ -112,7 +106,6 @@ class RouterDecisionLog(Numbered):
 class Feedback(Numbered):
     """What a user said of one answer."""
 
-    __tablename__ = "feedback"
     __table_args__ = (Index("ix_feedback_request", "tenant", "request_id"),)
 
     tenant: Mapped[str]
@@ -128,7 +121,6 @@ class Feedback(Numbered):
 class EvalDataset(Numbered):
     """A question set over a tenant's documents."""
 
-    __tablename__ = "eval_dataset"
     __table_args__ = (UniqueConstraint("tenant", "dataset_id"),)
 
     tenant: Mapped[str]
@@ -142,7 +134,6 @@ class EvalDataset(Numbered):
 class EvalQuery(Numbered):
     """One question of a set."""
 
-    __tablename__ = "eval_query"
     __table_args__ = (UniqueConstraint("dataset", "position"),)
 
     dataset: Mapped[int] = mapped_column(row_of("eval_dataset"))
@@ -158,7 +149,6 @@ class EvalQuery(Numbered):
 class EvalJob(Numbered):
     """One evaluation, asked for, under way or done."""
 
-    __tablename__ = "eval_job"
     __table_args__ = (UniqueConstraint("tenant", "job_id"), Index("ix_eval_job_status", "status", "created_ms"))
 
     tenant: Mapped[str]
@@ -182,7 +172,6 @@ class EvalJob(Numbered):
 class EvalAnswer(Numbered):
     """What one strategy gave for one question: written as it comes, so that a job goes on where it was cut short."""
 
-    __tablename__ = "eval_answer"
     __table_args__ = (UniqueConstraint("job", "arm", "position"),)
 
     job: Mapped[int] = mapped_column(row_of("eval_job"))
@@ -194,7 +183,6 @@ class EvalAnswer(Numbered):
 class EvalResult(Numbered):
     """The metrics of one strategy in one job."""
 
-    __tablename__ = "eval_result"
     __table_args__ = (UniqueConstraint("job", "arm"),)
 
     job: Mapped[int] = mapped_column(row_of("eval_job"))
@@ -204,8 +192,6 @@ class EvalResult(Numbered):
 
 class ApiKey(Numbered):
     """A key that callers show; only its hash is kept."""
-
-    __tablename__ = "api_key"
 
     key_id: Mapped[str] = mapped_column(unique=True)
     name: Mapped[str]

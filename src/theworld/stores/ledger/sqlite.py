@@ -81,10 +81,7 @@ class SqliteDatabase(Database):
             lock.release()
 
     def check(self, *, whole: bool = False) -> None:
-        """Read the file's structure, and if `whole` compare its indexes too; raises StoreError naming what is damaged.
-
-        The structure takes about 1 s a GB.
-        """
+        """Read the structure (1 s a GB), if `whole` compare the indexes too; StoreError names what is damaged."""
         with _clear_errors(self.where), self._engine.connect() as connection:
             found = connection.exec_driver_sql(f"PRAGMA {'integrity' if whole else 'quick'}_check(1)").scalar()
             dangling = connection.exec_driver_sql("PRAGMA foreign_key_check").first() if whole else None

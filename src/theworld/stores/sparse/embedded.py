@@ -15,12 +15,11 @@ from typing import Any
 
 import tantivy
 from tantivy import Occur, Query
-from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from theworld.errors import StoreError
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.engine_access import sendable_terms
-from theworld.stores.files import DELETE, Sums, check_sums, is_damage, read_json, sums_of, write_atomically
+from theworld.stores.files import DELETE, REREAD, Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 from theworld.stores.protocols import Hit, NoteChange, best_hits
 from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words, wanted_terms
 
@@ -29,7 +28,6 @@ FORMAT = 5
 
 _HEAP_BYTES = 50_000_000
 _NOT_SCORED = 0.0
-_TRIES = 5
 RENEWED_ANYWAY, RENEWED_FOR_EACH = 1000, 200
 """Notes that are indexed anew to be rid of replaced ones: so many (a fifth of a second), and more for each replaced
 one, which took its models about as long."""
@@ -57,10 +55,8 @@ class TantivySparse:
             builder.add_text_field(name, stored=name == "note", tokenizer_name="raw", index_option="basic")
         builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
         self._schema = builder.build()
-        self._index: tantivy.Index | None = None
+        self._opened: OpenIndex | None = None
         self._writer: tantivy.IndexWriter | None = None
-        self._place: ReadablePlace | None = None
-        self._name = ""
         self._sums: Sums = {}
         self.applied = 0
         """Sequence number of the last change applied durably."""
@@ -75,34 +71,31 @@ class TantivySparse:
     @property
     def replaced(self) -> int:
         """How many notes were replaced or removed and still count in the document frequencies."""
-        if self._index is None:
+        if self._opened is None:
             return 0
-        searcher = self._index.searcher()
+        searcher = self._opened.index.searcher()
         return int(searcher.doc_freq("tenant", _EVERY) - searcher.num_docs)
 
     @property
     def worth_renewing(self) -> bool:
         """Whether replaced notes count in the scores and indexing all notes anew is cheap beside what replaced them."""
-        if self._index is None or not (replaced := self.replaced):
+        if self._opened is None or not (replaced := self.replaced):
             return False
-        return bool(self._index.searcher().num_docs <= RENEWED_ANYWAY + RENEWED_FOR_EACH * replaced)
+        return bool(self._opened.index.searcher().num_docs <= RENEWED_ANYWAY + RENEWED_FOR_EACH * replaced)
 
     def refresh(self) -> None:
         """See what has been committed since, by this process or another."""
         with self._lock:
-            for attempt in range(_TRIES):
-                try:
-                    if self._read():
-                        return
-                    break
-                except BaseException as error:
-                    if not is_damage(error):
-                        raise
-                    # A writer may have put another index in its place between our reading of the state and of it.
-                    if attempt == _TRIES - 1 and not self._writable:
-                        raise self._broken(error) from error
-            self._index, self._name, self.applied = None, "", 0
-            self._kept = _Hits(_KEPT)
+            try:
+                if REREAD(self._read):
+                    return
+            except BaseException as error:
+                if not is_damage(error):
+                    raise
+                if not self._writable:
+                    raise self._broken(error) from error
+            self._switch(None)
+            self.applied, self._kept = 0, _Hits(_KEPT)
             if self._writable:
                 self._replace([], 0)
 
@@ -115,49 +108,45 @@ class TantivySparse:
             return False
         folder, sums = self._folder / str(state["index"]), state["files"]
         _check_described(folder, state["described"])
-        if self._place is None or self._index is None or folder.name != self._name:
-            self._let_go_of_place()
+        if self._opened is None or folder != self._opened.folder:
             check_sums(folder, _of_segments(folder, sums), whole=False)
-            self._place = ReadablePlace(folder)
-            self._index = tantivy.Index.open(str(self._place.path()))
-            self._index.config_reader("manual")
-        self._place.reload(self._index)
-        self._name, self.applied, self._sums, self._kept = folder.name, int(state["applied"]), sums, _Hits(_KEPT)
+            self._switch(OpenIndex(folder))
+        self._there().reload()
+        self.applied, self._sums, self._kept = int(state["applied"]), sums, _Hits(_KEPT)
         return True
 
     def _broken(self, error: BaseException) -> StoreError:
         return StoreError(f"the sparse index is damaged: {error}.", where=str(self._folder), remedy=DELETE)
 
+    def _there(self) -> OpenIndex:
+        if self._opened is None:
+            raise self._broken(ValueError("there is no index"))
+        return self._opened
+
     def _remember(self, sequence: int) -> None:
-        folder = self._folder / self._name
+        folder = self._there().folder
         self._sums = _sums_in(folder, self._sums)
-        state = {"format": FORMAT, "applied": sequence, "index": self._name, "files": self._sums}
+        state = {"format": FORMAT, "applied": sequence, "index": folder.name, "files": self._sums}
         write_atomically(self._state, {**state, "described": _described(folder)})
         self.applied = sequence
 
     def _remove_unused(self) -> None:
         for folder in self._folder.iterdir():
-            if folder.is_dir() and folder.name != self._name:
+            if folder.is_dir() and folder != self._there().folder:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes, commit, and remember `upto`; on failure everything is as before."""
         with self._lock:
             latest = {(change.tenant, change.note_id): change for change in changes}
-            index, writer = self._open_writer()
-            _write(writer, latest.values())
+            self._check_writable()
+            if self._writer is None:
+                self._writer = self._there().index.writer(_HEAP_BYTES, 1)
+            _write(self._writer, latest.values())
             self._remember(upto)
             if latest:
-                index.reload()
+                self._there().index.reload()
                 self._kept = _Hits(_KEPT)
-
-    def _open_writer(self) -> tuple[tantivy.Index, tantivy.IndexWriter]:
-        self._check_writable()
-        if self._index is None:
-            raise self._broken(ValueError("there is no index"))
-        if self._writer is None:
-            self._writer = self._index.writer(_HEAP_BYTES, 1)
-        return self._index, self._writer
 
     def _check_writable(self) -> None:
         if not self._writable:
@@ -166,29 +155,24 @@ class TantivySparse:
     def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Put a new index of just these notes in place of the old one, which is searched until the new one is there."""
         with self._lock:
-            self._open_writer()
+            self._check_writable()
             self._replace(changes, upto)
 
     def _replace(self, changes: Iterable[NoteChange], upto: int) -> None:
-        name = f"index-{secrets.token_hex(6)}"
-        (self._folder / name).mkdir(parents=True)
-        index = tantivy.Index(self._schema, str(self._folder / name))
-        index.config_reader("manual")  # it sees a commit when told to
-        writer = index.writer(_HEAP_BYTES, 1)
+        folder = self._folder / f"index-{secrets.token_hex(6)}"
+        folder.mkdir(parents=True)
+        opened = OpenIndex(folder, tantivy.Index(self._schema, str(folder)))
+        writer = opened.index.writer(_HEAP_BYTES, 1)
         _write(writer, changes)
-        index.reload()
-        self._let_go_of_writer()
-        self._let_go_of_place()
-        self._index, self._writer, self._name = index, writer, name
-        self._place = ReadablePlace(self._folder / name)
+        opened.reload()
+        self._switch(opened, writer)
         self._kept, self.outdated = _Hits(_KEPT), ""
         self._remember(upto)
         self._remove_unused()
 
     def check(self) -> None:
         """Read every file; raises ValueError naming one whose content has changed."""
-        folder = self._folder / self._name
-        state = read_json(self._state)
+        folder, state = self._there().folder, read_json(self._state)
         if state is None:
             raise ValueError(f"{self._state.name} has changed")
         _check_described(folder, state["described"])
@@ -214,14 +198,9 @@ class TantivySparse:
         return kept.get(key, lambda: self._found(query, tenant, filters, depth))[:limit]
 
     def _found(self, query: str, tenant: str, filters: Filters, limit: int) -> list[Hit]:
-        """Return the best notes of a tenant.
-
-        Where every note is the tenant's, the query is of words alone: tantivy then leaves out what cannot be among the
-        best.
-        """
-        if (index := self._index) is None or not is_text(tenant):
+        if (opened := self._opened) is None or not is_text(tenant):
             return []
-        searcher = index.searcher()
+        searcher = opened.index.searcher()
         alone = searcher.doc_freq("tenant", tenant) == searcher.doc_freq("tenant", _EVERY)
         words = []
         for token, count in query_words(query).items():
@@ -236,6 +215,7 @@ class TantivySparse:
             terms = [Query.term_query(self._schema, field, value, index_option="basic") for value in values]
             any_of_them = Query.boolean_query([(Occur.Should, term) for term in terms])
             parts.append((Occur.Must, Query.const_score_query(any_of_them, _NOT_SCORED)))
+        # Of words alone where every note is the tenant's: tantivy then leaves out what cannot be among the best.
         built = Query.boolean_query(parts if required else words)
 
         def search(size: int) -> list[Hit]:
@@ -244,61 +224,61 @@ class TantivySparse:
 
         return best_hits(search, limit)
 
-    def _let_go_of_writer(self) -> None:
-        if self._writer is not None:
-            self._writer.wait_merging_threads()
-            self._writer = None
-
-    def _let_go_of_place(self) -> None:
-        if self._place is not None:
-            self._place.close()
-            self._place = None
+    def _switch(self, opened: OpenIndex | None, writer: tantivy.IndexWriter | None = None) -> None:
+        """Search another index from now on; then wait for merges of the one before, and let go of its files."""
+        old, old_writer = self._opened, self._writer
+        self._opened, self._writer = opened, writer
+        if old_writer is not None:
+            old_writer.wait_merging_threads()
+        if old is not None:
+            old.close()
 
     def close(self) -> None:
         """Wait for merges and let go of the files."""
         with self._lock:
             if self._writer is not None:
-                self._let_go_of_writer()
+                self._writer.wait_merging_threads()
+                self._writer = None
                 with suppress(OSError, ValueError):  # what was merged has sums now
                     self._remember(self.applied)
-            self._index = None
-            self._let_go_of_place()
+            self._switch(None)
             self._kept = _Hits(_KEPT)
 
 
-class ReadablePlace:
-    """Where an index is opened: in its own folder, or in a temporary one of links where that may not be written to.
+class OpenIndex:
+    """An index opened in its own folder, or in a temporary one of links where that may not be written to.
 
     tantivy makes a lock file even to read.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Choose the place for the index in `folder`."""
-        self._folder = folder
+    def __init__(self, folder: Path, made: tantivy.Index | None = None) -> None:
+        self.folder = folder
         self._links = None if os.access(folder, os.W_OK) else TemporaryDirectory(prefix="theworld-index-")
+        self.index = made or tantivy.Index.open(str(self._place()))
+        self.index.config_reader("manual")  # it sees a commit when told to
 
-    def path(self) -> Path:
+    def _place(self) -> Path:
         """Return the folder to open, in which all files are that the index has now."""
         if self._links is None:
-            return self._folder
+            return self.folder
         place = Path(self._links.name)
-        for file in self._folder.iterdir():
+        for file in self.folder.iterdir():
             link = place / file.name
             if file.suffix != ".lock" and not link.is_symlink():
                 link.symlink_to(file.absolute())
         return place
 
-    def reload(self, index: tantivy.Index) -> None:
-        """Let an index opened here see the last commit; raises ValueError when its files are damaged."""
-        self.path()
+    def reload(self) -> None:
+        """See the last commit; raises ValueError when the files are damaged."""
+        self._place()
         try:
-            index.reload()
+            self.index.reload()
         except ValueError:
             if self._links is None:
                 raise
             # Another process committed after the files were linked, and no lock keeps it from that.
-            self.path()
-            index.reload()
+            self._place()
+            self.index.reload()
 
     def close(self) -> None:
         """Remove the links."""
@@ -331,7 +311,7 @@ def _of_segments(folder: Path, sums: Sums) -> Sums:
     return {name: found for name, found in sums.items() if name.partition(".")[0] in used}
 
 
-@retry(retry=retry_if_exception_type(FileNotFoundError), stop=stop_after_attempt(_TRIES), reraise=True)
+@REREAD.wraps
 def _sums_in(folder: Path, known: Sums) -> Sums:
     """Return the sums of the files of segments in use; tantivy may merge segments away meanwhile, then look again."""
     names = _of_segments(folder, {file.name: () for file in sorted(folder.iterdir())})

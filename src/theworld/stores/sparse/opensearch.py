@@ -11,17 +11,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from opensearchpy import OpenSearch
-from opensearchpy.exceptions import (
-    AuthenticationException,
-    AuthorizationException,
-    ConflictError,
-    ConnectionError,
-    ConnectionTimeout,
-    NotFoundError,
-    OpenSearchException,
-    TransportError,
-)
+from opensearchpy import OpenSearch, exceptions
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
@@ -184,7 +174,7 @@ class OpenSearchSparse(RemoteProjection):
             options = {"version": upto, "version_type": "external_gte", **self._patient}
             try:
                 written = self._client.index(index=f"{index}-w", id=STATE, body={"applied": upto}, params=options)
-            except ConflictError as error:
+            except exceptions.ConflictError as error:
                 raise StoreError(
                     "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
                 ) from error
@@ -237,7 +227,7 @@ class OpenSearchSparse(RemoteProjection):
                     words = Counter({word: words[word] for word in kept})
                 asked = query_body(words, tenant, filters)
                 return best_hits(lambda size: [self._hit(hit, tenant) for hit in self._found(asked, size)], limit)
-            except NotFoundError:
+            except exceptions.NotFoundError:
                 if self._writable:
                     return []
                 raise self._not_there() from None
@@ -313,23 +303,23 @@ def clear_errors(where: str) -> Iterator[None]:
     """Turn what the client raises into EngineUnavailableError, or StoreError where the server refused a request."""
     try:
         yield
-    except ConnectionTimeout as error:
+    except exceptions.ConnectionTimeout as error:
         raise EngineUnavailableError("OpenSearch did not answer in time.", where=where) from error
-    except ConnectionError as error:
+    except exceptions.ConnectionError as error:
         raise EngineUnavailableError(f"OpenSearch cannot be reached: {shortened(error.error)}.", where=where) from error
-    except (AuthenticationException, AuthorizationException) as error:
+    except (exceptions.AuthenticationException, exceptions.AuthorizationException) as error:
         remedy = "Check sparse.username and sparse.password, and the user's rights (docs/engines.md)."
         raise StoreError(f"OpenSearch refuses the user: {_reason(error)}.", where=where, remedy=remedy) from error
-    except TransportError as error:
+    except exceptions.TransportError as error:
         if error.status_code in _BUSY:
             what = f"OpenSearch is not able to answer: {_reason(error)}."
             raise EngineUnavailableError(what, where=where) from error
         raise StoreError(f"OpenSearch refused: {_reason(error)}.", where=where) from error
-    except (OpenSearchException, *NOT_UNDERSTOOD, RecursionError, StopIteration) as error:
+    except (exceptions.OpenSearchException, *NOT_UNDERSTOOD, RecursionError, StopIteration) as error:
         raise misunderstood("OpenSearch", error, where) from error
 
 
-def _reason(error: TransportError) -> str:
+def _reason(error: exceptions.TransportError) -> str:
     """Return status and reason as the server tells them."""
     told = error.info.get("error") if isinstance(error.info, dict) else None
     if isinstance(told, dict):
