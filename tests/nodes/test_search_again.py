@@ -61,7 +61,7 @@ def test_a_question_of_its_own_stays_as_it_is(resources: Resources, before: str,
     ("question", "before", "in_context"),
     [
         ("Who do I email?", "How long is parental leave?", "Who do I email (long parental leave)?"),
-        ("怎么改成每天？", "交大邮箱的垃圾邮件汇总多久发一次？", "怎么改成每天（交大邮箱）？"),
+        ("怎么改成每天？", "交大邮箱的垃圾邮件汇总多久发一次？", "怎么改成每天（交大邮箱的垃圾邮件汇总）？"),
         ("Who do I email?", "Thanks!", None),  # about nothing
         ("Thanks!", "How long is parental leave?", None),
         ("在哪个文件里换", "重试几次？", "在哪个文件里换（重试）"),
@@ -76,6 +76,25 @@ def test_a_question_of_its_own_stays_as_it_is(resources: Resources, before: str,
 )
 def test_only_few_words_that_point_at_nothing_may_go_on(question: str, before: str, in_context: str | None) -> None:
     assert ReferenceResolver().resolve(question, history(before)).in_context == in_context
+
+
+@pytest.mark.parametrize(
+    ("questions", "in_context"),
+    [
+        (
+            ["How long is parental leave for fathers?", "Who do I email?", "Which form is needed?"],
+            "Which form is needed (email; long parental leave fathers)?",
+        ),
+        (["图书馆的自习室怎么预约？", "几点关门？", "周末呢开吗？"], "周末呢开吗（几点关门；图书馆的自习室）？"),
+        (
+            ["How long is parental leave?", "New topic: who cleans?", "Which form is needed?"],
+            "Which form is needed (cleans)?",
+        ),
+    ],
+)
+def test_what_goes_on_twice_goes_back_to_what_names_its_topic(questions: list[str], in_context: str) -> None:
+    before = [message for question in questions[:-1] for message in history(question)]
+    assert ReferenceResolver().resolve(questions[-1], before).in_context == in_context
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ TIME = re.compile(
 )
 ASKING = re.compile("怎么|怎样|如何|为[什何啥]|什么|啥|多少|多[高长大久远重快深宽]|[哪几吗谁]")
 _BOUNDARY = re.compile(
-    rf"{TIME.pattern}|的|是|还?有(?!限)|在|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|可以|会|能|应该|适合|支持|和.{{1,12}}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
+    rf"{TIME.pattern}|的|是|还?有(?!限)|[还也]?(?:在|能|会|可以)|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|应该|适合|支持|和.{{1,12}}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
 )
 _ASKS_FOR = re.compile(
     rf"谁|哪位|哪一?[个条座家款种部本所国只位]|叫什么|(?:什么|啥|多少|几[个种款项克毫]?)(?!时候|地方|年|月|天|人|钱)[{CJK_RANGES}a-z]{{2,8}}?"
@@ -55,13 +55,18 @@ def bare(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def topic_of(question: str) -> str:
-    """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明"."""
+def topic_of(question: str, *, described: bool = False) -> str:
+    """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明".
+
+    Of "主题的预览图有哪些格式" that is 主题, with what it describes, which is no attribute, 主题的预览图.
+    """
     text = bare(question[:200])
     folded = fold_in_place(text)
     opened = pattern_of(_OPENERS).match(folded)
     start = opened.end() if opened else 0
     cut = _BOUNDARY.search(folded, start + 1)
+    while described and cut and cut[0] == "的" and not any_of("chinese", "attributes").match(folded, cut.end()):
+        cut = _BOUNDARY.search(folded, cut.end() + 1)
     end = cut.start() if cut else len(text)
     if cut:
         for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
@@ -74,7 +79,7 @@ def topic_of(question: str) -> str:
 
 def topic_in(text: str) -> str:
     """Return what a text in either language is about, in its own words."""
-    return (topic_of(text) if has_ideographs(text) else "") or cut_at_word(
+    return (topic_of(text, described=True) if has_ideographs(text) else "") or cut_at_word(
         (named_words(text) or text).strip(), LONGEST_LABEL
     )
 

@@ -30,6 +30,7 @@ from theworld.text.tokens import function_words
 _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}
 _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}  # newer names
 DEEPEST = 3  # follow-ups on follow-ups that are traced back
+FARTHEST = 2  # questions before the last one that are asked for their topic
 LONGEST_DEPENDENT = 300  # characters; a longer query says itself what it is about
 MOST_OWN_TOKENS = {"en": 6, "cn": 9}  # of a query that may go on from the one before without saying so
 
@@ -211,13 +212,13 @@ def _few_words(text: str) -> bool:
     return len(topic_tokens(text)) <= MOST_OWN_TOKENS["cn" if has_ideographs(text) else "en"]
 
 
-def _in_context(query: str, history: Sequence[Message], alone: Standalone) -> str | None:
+def _in_context(query: str, history: Sequence[Message], alone: Standalone, depth: int = 0) -> str | None:
     """Return a query of few words with the topic of the question before, None where it has none or opens its own.
 
-    Where that question has few words too, it may have gone on itself, and the topic of the one before it is added. A
+    Where that question has few words too, it may have gone on itself, and the topic that it goes back to is added. A
     question in another language than the one before begins anew; a mere term belongs to any.
     """
-    if alone.reason or not _few_words(query) or is_small_talk(query):
+    if alone.reason or not _few_words(query) or is_small_talk(query) or depth > FARTHEST:
         return None
     before = alone.before or _question_before(history)
     chinese = has_ideographs(query)
@@ -225,8 +226,9 @@ def _in_context(query: str, history: Sequence[Message], alone: Standalone) -> st
     if sentence and has_ideographs(before.text) != chinese:
         return None
     own, context = in_frame(before.text)
-    if not context and own and _few_words(own):
-        context = in_frame(_question_before(history[: before.source]).text)[0]
+    if not context and own:
+        earlier = history[: before.source]
+        context = in_frame(_in_context(own, earlier, _standalone(own, earlier), depth + 1) or "")[1]
     return with_context(query, *dict.fromkeys(topic_in(text) for text in (own, root_of(context)) if text))
 
 
