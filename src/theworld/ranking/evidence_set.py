@@ -155,7 +155,8 @@ class EvidenceSetReranker:
         links = self._links(question, candidates, tenant) if linked else []
         columns = self._columns(question, candidates, scores)
         compared = _with_tokens(scores)
-        given = _assemble(question, candidates, columns, links, compared, share=share, linked=linked)
+        given = _assemble(question, candidates, columns, links, share=share, linked=linked)
+        _expect_across(given, question, candidates, compared)
         if 2 * len(compared) < len(candidates):
             given = replace(given, agreement=given.agreement * WORDS_ALONE)
         hop = SecondHop(
@@ -239,7 +240,6 @@ def _assemble(
     candidates: Sequence[Candidate],
     columns: Sequence[tuple[Scores, Floats]],
     links: Sequence[tuple[int, int, Link]],
-    compared: AbstractSet[int],
     *,
     share: float,
     linked: float,
@@ -253,11 +253,6 @@ def _assemble(
             similarity[i, start : start + len(row)] = row
             prior[i] = kind.pooled.get(i, prior[i])  # identifiers have none, and leave that of words and vectors
         start += len(importance)
-    near = {i: c.channels["dense"].score for i, c in enumerate(candidates) if "dense" in c.channels}
-    own = {i: score for i, score in near.items() if candidates[i].language == question.language}
-    other = {i: score for i, score in near.items() if i not in own and i not in compared}
-    if len(own) >= FEWEST_OWN and other:
-        _expect_across(similarity, units, prior, own, other)
     titled, shared = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
     for i, j, link in links:
         if link.titled:
@@ -289,23 +284,28 @@ def _assemble(
 
 
 def _expect_across(
-    similarity: Floats, units: Floats, prior: Floats, own: Mapping[int, float], other: Mapping[int, float]
+    given: CoverInput, question: Question, candidates: Sequence[Candidate], compared: AbstractSet[int]
 ) -> None:
     """Fill in what is not known of notes in another language whose token vectors the question's do not compare with.
 
     Neither words nor pooled similarity speak for them, and any note that shares a word would stand before them. So they
-    are taken to be as similar as notes in the question's language that lie as near (standard deviations by index), and
-    to cover as much as these do: the nearest of the `other` as much as the best of its `own`.
+    are taken to be as similar as notes in the question's language that lie as near, in standard deviations, and to
+    cover as much: what lies nearer than all but k of these covers what the (k + 1)-th best of them does.
     """
-    floor, total = CoverWeights().similarity_floor, max(float(units.sum()), 1e-9)
-    middle, known = float(np.mean(list(own.values()))), prior[list(own)]
-    away = np.array(list(own.values())) - middle
+    near = {i: c.channels["dense"].score for i, c in enumerate(candidates) if "dense" in c.channels}
+    own = [i for i in near if candidates[i].language == question.language]
+    other = [i for i in near if candidates[i].language != question.language and i not in compared]
+    if len(own) < FEWEST_OWN or not other:
+        return
+    floor, total = CoverWeights().similarity_floor, max(float(given.importance.sum()), 1e-9)
+    scores, known = np.array([near[i] for i in own]), given.prior[own]
+    away = scores - scores.mean()
     slope = float(away @ (known - known.mean())) / max(float(away @ away), 1e-9)
-    covered = np.sort(coverage_of(similarity[list(own)], floor) @ units)[::-1] / total
-    for rank, i in enumerate(sorted(other, key=lambda i: (-other[i], i))):
-        prior[i] = known.mean() + slope * (other[i] - middle)
-        expected = EXPECTED * float(covered[rank * len(own) // len(other)])
-        similarity[i] = np.maximum(similarity[i], floor + (1.0 - floor) * expected)
+    covered = np.sort(coverage_of(given.similarity[own], floor) @ given.importance)[::-1] / total
+    for i in other:
+        given.prior[i] = known.mean() + slope * (near[i] - scores.mean())
+        expected = EXPECTED * float(covered[min(int((scores > near[i]).sum()), len(own) - 1)])
+        given.similarity[i] = np.maximum(given.similarity[i], floor + (1.0 - floor) * expected)
 
 
 def _with_tokens(scores: Mapping[str, Scores]) -> set[int]:

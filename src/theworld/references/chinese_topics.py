@@ -12,7 +12,7 @@ from theworld.text.language import CJK_RANGES, has_ideographs
 
 MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张|层)"
 LONGEST_TOPIC, LONGEST_LABEL = 24, 40
-LONGEST_NAME, LONGEST_NOUN = 14, 6  # characters of an answer that is nothing but a name, of a noun after 第一个
+LONGEST_NAME = 14  # characters of an answer that is nothing but a name
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
 _NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$|^[^的]{2,}在哪[里儿边]?$")
 TIME = re.compile(
@@ -31,8 +31,6 @@ _WHO_IS = re.compile("[^的]+是(?:谁|哪位|什么人)")
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
 _SAYS = re.compile(rf"都[很是不有没]|很|非常|更|没有|由|.比|.是|\d\s*{MEASURE}")
 _WHO = re.compile("谁|哪位")
-_FRAME = re.compile("^.{1,2}[好完成]了?(?:以后|之后|后)|(?:比较|最|更|太|很)(?:好|..)$")
-"""Around what a question asks: when it is done, without its object, and how good it is."""
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
@@ -42,7 +40,6 @@ _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 def says_little(text: str) -> bool:
     """Return whether a folded question names a word or so ("谁设计的？"): it asks about what the turn before did."""
-    text = _FRAME.sub("", text)
     generic = any_of("topics", "cn")
     asking = generic.match(text)
     most = 3 if asking and asking.end() > 1 else 2

@@ -53,9 +53,7 @@ _STEP = re.compile("step|phase|point|number|[步点點条條项項]", re.IGNOREC
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _ITEM_ENDS = CLOSING + ";；"
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)")
-_WITHIN_LINE = re.compile(
-    r"(?<=[:：;；,，.。])[ \t]*(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])"
-)  # before a numbered item
+_WITHIN_LINE = re.compile(r"(?<=[:：;；,，.。])[ \t]*(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])")  # before an item
 _COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|：")
 _COUNTED = ("first 一 1 former 前", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}

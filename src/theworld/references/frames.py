@@ -57,8 +57,6 @@ _LIKES = (
     re.compile(_NUMBER),
     re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
 )  # Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like
-_NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
-"""A number with what it counts or names: "exit code 143", "E501"."""
 
 
 @lru_cache(maxsize=4096)
@@ -87,12 +85,8 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
 
 
 def _kind_of(filler: str) -> re.Pattern[str] | None:
-    """Return what finds the likes of a year, a month, a number or a numbered thing; None for other fillers."""
-    if found := next((pattern for pattern in _LIKES if pattern.fullmatch(filler)), None):
-        return found
-    numbered = _NUMBERED.fullmatch(filler)
-    what = re.escape(numbered["what"]) if numbered else ""
-    return re.compile(rf"(?<![A-Za-z\d]){what}\s*{_NUMBER}", re.IGNORECASE) if numbered else None
+    """Return what finds the likes of a year, a month or a number; None for other fillers."""
+    return next((pattern for pattern in _LIKES if pattern.fullmatch(filler)), None)
 
 
 def with_context(query: str, *added: str) -> str | None:
