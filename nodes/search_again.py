@@ -13,10 +13,11 @@ from typing import Any
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from theworld.answers.sureness import FEWEST_NOTES, probability_in, sureness_of
+from theworld.answers.sureness import probability_in, sureness_of
 from theworld.models.embedders import common_words
 from theworld.questions.words import respelt
 from theworld.state import Context, QueryState, Update, context_of
+from theworld.stores.protocols import FEWEST_NOTES
 
 LEAST_GAIN = 3.0
 """Times the odds of the first search: words of the question before are found again, whatever is asked now."""

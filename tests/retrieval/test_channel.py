@@ -225,10 +225,10 @@ def test_a_whole_request_ends_on_time_when_a_channel_and_the_reranker_hang() -> 
 
 
 class TwoSpaces:
-    """A dense store with 100 notes in one space and 10 in another, whose best are as many deviations above."""
+    """A dense store with 100 notes in one space and 40 in another, whose best are as many deviations above."""
 
     def spaces(self, tenant: str) -> dict[str, int]:
-        return {"large": 100, "small": 10}
+        return {"large": 100, "small": 40}
 
     def search(self, space: str, vector: object, **_: object) -> DenseResult:
         low, high = {"large": (0.5, 0.9), "small": (0.1, 0.3)}[space]
@@ -241,9 +241,9 @@ class Constant:
 
 
 def test_notes_of_two_spaces_are_compared_by_how_far_they_stand_out_of_so_many() -> None:
-    """As many deviations say less among 100 notes than among 10; what the better of both has is kept."""
+    """As many deviations say less among 100 notes than among 40; what the better of both has is kept."""
     embedders = {"large": Constant(), "small": Constant()}
     found, spaces = nearest("q", dense=TwoSpaces(), embedder_of=embedders.get, tenant="default", filters={}, limit=3)
-    assert spaces == {"large": 100, "small": 10}
+    assert spaces == {"large": 100, "small": 40}
     assert [hit.note_id for hit in found.hits] == ["small#0", "large#0", "small#1"]
-    assert found.hits[0].score - found.hits[1].score == pytest.approx(best_by_chance(100) - best_by_chance(10))
+    assert found.hits[0].score - found.hits[1].score == pytest.approx(best_by_chance(100) - best_by_chance(40))

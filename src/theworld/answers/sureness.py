@@ -13,7 +13,7 @@ from typing import Literal
 
 from theworld.questions import Question, read_question
 from theworld.state import Candidate, ChannelResult, Context, QueryState, Sureness
-from theworld.stores.protocols import best_by_chance
+from theworld.stores.protocols import FEWEST_NOTES, best_by_chance
 from theworld.text.tokens import token_set
 
 SIGNS = ("always", "words", "meaning", "coverage", "unknown names")
@@ -30,8 +30,6 @@ SURE, LIKELY = 0.8, 0.5
 """Probabilities from which an answer is called sure, and likely: more probable than not; below, unsure."""
 USUAL_NOTES = 1000
 """About as many as in the stores that the weights were fitted on."""
-FEWEST_NOTES = 30
-"""Notes below which it says nothing how far one stands out among them."""
 
 Found = Mapping[str, ChannelResult]
 

@@ -24,7 +24,7 @@ from theworld.state import (
     Update,
     context_at,
 )
-from theworld.stores.protocols import DenseResult, DenseStore, Hit, best_by_chance
+from theworld.stores.protocols import FEWEST_NOTES, DenseResult, DenseStore, Hit, best_by_chance
 from theworld.stores.records import Filters
 
 
@@ -141,10 +141,11 @@ def nearest(
     if len(results) == 1:
         return replace(results[0], hits=results[0].hits[:limit]), searched
     total = best_by_chance(sum(searched.values()))
+    shift = {space: total - best_by_chance(max(count, FEWEST_NOTES)) for space, count in searched.items()}
     hits = [
         Hit(
             hit.note_id,
-            (hit.score - result.mean) / max(result.deviation, 1e-6) + total - best_by_chance(searched[space]),
+            (hit.score - result.mean) / max(result.deviation, 1e-6) + shift[space],
         )
         for space, result in zip(searched, results, strict=True)
         for hit in result.hits

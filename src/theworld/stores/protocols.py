@@ -95,6 +95,10 @@ class DenseResult:
     """Standard deviation of the same."""
 
 
+FEWEST_NOTES = 30
+"""Notes below which it says nothing how far one stands out among them."""
+
+
 def best_by_chance(count: int) -> float:
     """Return about how many standard deviations the highest of so many random values lies above their mean."""
     return math.sqrt(2 * math.log(max(count, 1)))
