@@ -213,7 +213,7 @@ async def get_store(request: Request, caller: Querying) -> StoreData:
     ledger = service.resources.store.ledger
     counts = (await asyncio.to_thread(ledger.counts)).get(caller.tenant, {})
     return StoreData(
-        documents=counts.get("documents", {}).get("all", 0),
+        documents=counts.get("documents", 0),
         notes=counts.get("languages", {}),
         ontology=caller.tenant in await asyncio.to_thread(ledger.graph.tenants),
         most_bytes=service.settings.service.max_body_bytes,
