@@ -16,6 +16,7 @@ import pytest
 from theworld.errors import StoreError
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
+from theworld.stores.files import remove_folder
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import DocumentRecord, NoteRecord
 from theworld.stores.sparse import embedded
@@ -90,7 +91,7 @@ def test_what_is_damaged_is_built_anew(whole: Path, tmp_path: Path, damage: str,
             damaged.write_bytes(content)
         with KnowledgeStore.open(folder, read_only=not writes) as store:
             assert _found(store) == expected, file
-        shutil.rmtree(folder)
+        remove_folder(folder)
 
 
 @pytest.mark.slow
@@ -108,7 +109,7 @@ def test_a_bit_of_what_describes_the_files_changes_nothing(whole: Path, tmp_path
             with KnowledgeStore.open(folder, read_only=False) as store:
                 store.check_files()
                 assert _found(store) == expected, f"{file.name}, byte {place}"
-            shutil.rmtree(folder)
+            remove_folder(folder)
 
 
 def test_a_bit_in_the_middle_of_a_large_file_is_found_by_reading_all(tmp_path: Path) -> None:
@@ -166,3 +167,24 @@ def test_a_full_disk_is_no_damage(whole: Path, tmp_path: Path, monkeypatch: pyte
         monkeypatch.undo()
         store.catch_up()
         assert "d30#0" in str(_found(store))
+
+
+def test_a_folder_goes_in_which_a_lock_file_is_made_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by the thread that opening a tantivy index starts: the first removal finds the folder filled again."""
+    folder, removed = tmp_path / "store", shutil.rmtree
+    folder.mkdir()
+
+    calls = []
+
+    def fill(path: Path) -> None:
+        calls.append(path)
+        if len(calls) == 1:
+            (path / ".tantivy-meta.lock").touch()
+            path.rmdir()
+        removed(path)
+
+    monkeypatch.setattr(shutil, "rmtree", fill)
+    remove_folder(folder)
+    assert (len(calls), folder.exists()) == (2, False)
+    with pytest.raises(FileNotFoundError):
+        remove_folder(folder)

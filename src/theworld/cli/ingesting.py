@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -109,6 +108,7 @@ def ingest_paths(
     from theworld.ingestion import IngestInterrupted, ingest
     from theworld.ingestion.sources import as_path, root_of
     from theworld.models.registry import load_models
+    from theworld.stores.files import remove_folder
     from theworld.stores.knowledge_store import open_store
 
     for path in paths:
@@ -127,7 +127,7 @@ def ingest_paths(
             raise typer.Exit(INTERRUPTED) from stop
         print_troubles(store.troubles)
         if is_new and not keep_empty and not store.ledger.sequence():
-            rmtree(settings.store)  # while it is locked, so that nobody else has begun to write
+            remove_folder(settings.store)  # while it is locked, so that nobody else has begun to write
         return report
 
 

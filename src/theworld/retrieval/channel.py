@@ -143,10 +143,7 @@ def nearest(
     total = best_by_chance(sum(searched.values()))
     shift = {space: total - best_by_chance(max(count, FEWEST_NOTES)) for space, count in searched.items()}
     hits = [
-        Hit(
-            hit.note_id,
-            (hit.score - result.mean) / max(result.deviation, 1e-6) + shift[space],
-        )
+        Hit(hit.note_id, (hit.score - result.mean) / max(result.deviation, 1e-6) + shift[space])
         for space, result in zip(searched, results, strict=True)
         for hit in result.hits
     ]

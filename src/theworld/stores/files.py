@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -53,6 +54,15 @@ def sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder and all in it.
+
+    Opening a tantivy index starts a thread that makes a lock file there once, maybe only while the folder goes.
+    """
+    changed = retry_if_exception(lambda error: getattr(error, "errno", None) in {errno.ENOTEMPTY, errno.ENOENT})
+    Retrying(retry=changed, stop=stop_after_attempt(5), reraise=True)(shutil.rmtree, path)
 
 
 def bytes_under(path: Path) -> int:
