@@ -102,7 +102,7 @@ def _chinese(text: str, relation: Span, sample: Span, classes: Sequence[Span]) -
 
 def _zh_head(text: str, begin: int, classes: Sequence[Span]) -> Span | None:
     """Return the class after `...的`, with at most a few words before it."""
-    return next((c for c in classes if c.start >= begin and _ZH_HEAD.fullmatch(text[begin : c.start])), None)
+    return next((c for c in classes if _ZH_HEAD.fullmatch(text[begin : c.start])), None)
 
 
 _EN_MODIFIERS = r"(?:(?!(?:of|the|a|an|and|or|in|on|to|is|was|did|does)\b)[\w&-]+ ){0,3}"
@@ -124,7 +124,7 @@ def _english(text: str, relation: Span, sample: Span, classes: Sequence[Span]) -
         if own := _EN_OWN.fullmatch(gap):
             yield sample.start, relation.end, "owner", None, own.group(1), False
         for head in classes if re.fullmatch(r" (?:\w+ ){0,2}", gap) else ():
-            if head.end <= sample.start and _EN_RELATIVE_OBJECT.fullmatch(text[head.end : sample.start]):
+            if _EN_RELATIVE_OBJECT.fullmatch(text[head.end : sample.start]):
                 begin, words = _en_start(text, head)
                 yield begin, relation.end, "subject", head, words, False
         return
@@ -136,7 +136,7 @@ def _english(text: str, relation: Span, sample: Span, classes: Sequence[Span]) -
             between = text[head.end : relation.start]
             begin, words = _en_start(text, head)
             which = bool(asks.search(text[: head.start])) and not words.startswith("the ")
-            if head.end <= relation.start and (_EN_RELATIVE.fullmatch(between) or between == " "):
+            if _EN_RELATIVE.fullmatch(between) or between == " ":
                 yield begin, sample.end, side, head, words + gap, which
         if re.search(r"\bwho (?:\w+ )?$", text[: relation.start], re.IGNORECASE):
             yield relation.start, sample.end, side, None, gap, True
@@ -150,7 +150,7 @@ def opening(text: str, start: int) -> int:
 
 def _en_start(text: str, head: Span) -> tuple[int, str]:
     begin = opening(text, head.start)
-    return begin, text[begin : head.start].partition(" ")[2] if begin < head.start else ""
+    return begin, text[begin : head.start].partition(" ")[2]
 
 
 _ZH_BETWEEN = re.compile(r"(?:的|里的?|内的?|中的?|行业的?|市的?)?(?:谁|哪[家些个一]*)?[^，。；？,?的]{0,4}")

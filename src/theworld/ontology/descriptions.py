@@ -142,20 +142,18 @@ class DescriptionReader:
         samples, named = self._names(text)
         classes = spans_of(named, "OntologyClass")
         relations = [*spans_of(named, "Relation", ROLES), *spans_of(named, "Relation", SUBJECTS)]
-        read: list[_Placed] = []
-        used: set[Span | None] = set()
-        for clause in clauses(text, language, relations, samples, classes):
-            read.append(self._resolved(text, clause))
-            used |= {clause.head} if _known(read[-1]) else set()
+        said = [(one, self._resolved(text, one)) for one in clauses(text, language, relations, samples, classes)]
+        read = [placed for _, placed in said]
+        used = {clause.head for clause, placed in said if _known(placed)}
         read += [self._of_class(text, head, samples, language) for head in classes if head not in used]
-        which = description_words()[language]["which"]
-        asks = re.compile(rf"{which}\s*$" if language == "zh" else rf"\b{which} $", re.IGNORECASE)
         for head, other in product(classes, samples):
-            if asks.search(text[: head.start]):  # what of a class a name is tied to: 位于哪座城市, in which city
+            if _asked_before(
+                text[: head.start], language
+            ):  # what of a class a name is tied to: 位于哪座城市, in which city
                 fitting = self._tied(head, other)
                 ties = {fact.relation for fact in fitting.values()}
-                said = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
-                places = tuple((one.start, one.end) for one in (head, other, *said))
+                told = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
+                places = tuple((one.start, one.end) for one in (head, other, *told))
                 place = min(head.start, other.start), max(head.end, other.end)
                 read.append(_placed(text, place, fitting, True, places))
         return sorted(
@@ -224,14 +222,18 @@ class DescriptionReader:
                 fitting = {id_: fitting.get(id_, fact) for id_, fact in tied.items()}
                 parts.append((head.start - len(kind), head.start))
                 start = min(start, head.start - len(kind))
-        which = description_words()[language]["which"]
-        asked = bool(
-            re.search(rf"{which}\s*$" if language == "zh" else rf"\b{which} (?:\w+ )?$", text[:start], re.IGNORECASE)
-        )
-        asked = asked or bool(language == "zh" and re.search(which, text[start : end + 2]))
-        if language != "zh":
+        asked = _asked_before(text[:start], language, r"(?:\w+ )?")
+        if language == "zh":
+            asked = asked or bool(re.search(description_words()["zh"]["which"], text[start : end + 2]))
+        else:
             start = min(start, opening(text, head.start))
         return _placed(text, (start, end), fitting, asked, tuple(parts))
+
+
+def _asked_before(text: str, language: Language, between: str = "") -> bool:
+    """Return whether a text ends with "which", in English with at most what is `between` after it."""
+    which = description_words()[language]["which"]
+    return bool(re.search(rf"{which}\s*$" if language == "zh" else rf"\b{which} {between}$", text, re.IGNORECASE))
 
 
 def _placed(text: str, place: Place, fitting: Mapping[str, Fact], asked: bool, parts: tuple[Place, ...]) -> _Placed:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from itertools import combinations
+from itertools import combinations, zip_longest
 from typing import Literal, NamedTuple
 
 from theworld.ontology.clauses import description_words
@@ -45,8 +45,8 @@ class NumberConstraint(NamedTuple):
 
 
 @cache
-def load_comparisons() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], Mapping[str, Comparison]]:
-    """Return the patterns of the words before and behind a number, and what each word says."""
+def load_comparisons() -> tuple[tuple[re.Pattern[str], Mapping[str, Comparison]], ...]:
+    """Return the pattern of the words before a number with what each says, and that of the words behind it."""
     table = load_table("theworld.ontology", "data/comparisons.yaml")
     sides: dict[str, dict[str, Comparison]] = {"before": {}, "after": {}}
     for comparison, words in table.items():
@@ -56,17 +56,15 @@ def load_comparisons() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], Mapping
     lead = "|".join(rf"(?<![a-z]){word}" if word.isascii() else word for word in before)
     rest = "|".join(rf"{word}(?![a-z])" if word.isascii() else word for word in after)
     patterns = re.compile(rf"(?P<word>{lead})\s*$"), re.compile(rf"\s*(?P<word>{rest})")
-    return patterns, {f"{side}: {word}": one for side, known in sides.items() for word, one in known.items()}
+    return tuple(zip(patterns, sides.values(), strict=True))
 
 
 def number_constraints(question: Question) -> Iterator[NumberConstraint]:
     """Yield the comparisons with numbers in a question, in order."""
-    text, numbers = question.simplified, question.amounts
-    skip = -1
-    for i, low in enumerate(numbers):
-        if i == skip:
+    text, numbers, taken = question.simplified, question.amounts, None
+    for low, high in zip_longest(numbers, numbers[1:]):
+        if low is taken:
             continue
-        high = numbers[i + 1] if i + 1 < len(numbers) else None
         begin = _BETWEEN.search(text, 0, low.start)
         joint = _RANGE.match(text[low.end : high.start]) if high is not None else None
         if high is not None and joint and (begin or joint[1].lower() not in {"and", "和", "与"}):
@@ -74,14 +72,13 @@ def number_constraints(question: Question) -> Iterator[NumberConstraint]:
             bare = low.scale == 1 and not low.unit
             least = low._replace(scale=high.scale, unit=high.unit) if bare else low
             yield NumberConstraint(begin.start() if begin else low.start, high.end, "between", least, high)
-            skip = i + 1
+            taken = high
             continue
-        (before, after), said = load_comparisons()
-        behind = after.match(text.lower(), low.end)
-        if behind:
-            yield NumberConstraint(low.start, behind.end(), said[f"after: {behind['word']}"], low)
+        (before, leading), (after, following) = load_comparisons()
+        if behind := after.match(text.lower(), low.end):
+            yield NumberConstraint(low.start, behind.end(), following[behind["word"]], low)
         elif lead := before.search(text.lower(), 0, low.start):
-            yield NumberConstraint(lead.start(), low.end, said[f"before: {lead['word']}"], low)
+            yield NumberConstraint(lead.start(), low.end, leading[lead["word"]], low)
 
 
 MatchKind = Literal["label", "synonym", "inverse", "value", "source_role", "target_role"]
@@ -143,9 +140,8 @@ def distinct_names(names: Sequence[Name]) -> list[Name]:
     """Return the names, each element once, by the name that makes surest."""
     best: dict[tuple[Ref, str], Name] = {}
     for name in names:
-        known = best.get((name.ref, name.value))
-        if known is None or SCORES[name.kind] > SCORES[known.kind]:
-            best[name.ref, name.value] = name
+        known = best.setdefault((name.ref, name.value), name)
+        best[name.ref, name.value] = max(known, name, key=lambda one: SCORES[one.kind])
     return list(best.values())
 
 
@@ -166,30 +162,26 @@ def named_elements(lookup: Lookup) -> Iterable[tuple[str, Name]]:
 
 def descriptive_names(lookup: Lookup) -> Iterator[tuple[str, Name]]:
     """Yield the roles of relations, and the parts by which names are recognised: 担保 of 提供担保, 成立 of 成立日期."""
-    function = set(description_words()["en"]["function"])
     for relation in lookup.ontology.relations:
         ref = Ref("Relation", relation.id)
         yield from ((role, Name(ref, "source_role")) for role in relation.roles.source.all())
         yield from ((role, Name(ref, "target_role")) for role in relation.roles.target.all())
-        for label in relation.labels.all():
-            yield from ((part, Name(ref, "label")) for part in _parts(label, function))
-        for label in relation.inverse.all():
-            yield from ((part, Name(ref, "inverse")) for part in _parts(label, function))
+        yield from ((part, Name(ref, "label")) for part in _parts(relation.labels.all()))
+        yield from ((part, Name(ref, "inverse")) for part in _parts(relation.inverse.all()))
     for ref, element in lookup.ontology.elements():
-        for label in element.labels.zh if ref.kind == "Attribute" else ():
-            yield from ((part, Name(ref, "label")) for part in _parts(label, function))
+        if ref.kind == "Attribute":
+            yield from ((part, Name(ref, "label")) for part in _parts(element.labels.zh))
 
 
-def _parts(label: str, function: Container[str]) -> Iterator[str]:
-    pieces = units(label)
-    if pieces and has_ideographs(pieces[0].value):
-        if len(pieces) == 4:  # two words of two characters
-            yield from (label[:2], label[2:])
-        return
-    words = label.split()
-    for n in range(1, len(words)):
-        if words[n - 1].casefold() not in function and words[0].casefold() not in function:
-            yield " ".join(words[:n])
+def _parts(labels: Iterable[str]) -> Iterator[str]:
+    function = description_words()["en"]["function"]
+    for label in labels:
+        pieces, words = units(label), label.split()
+        if pieces and has_ideographs(pieces[0].value):
+            yield from (label[:2], label[2:]) if len(pieces) == 4 else ()  # two words of two characters
+        elif words and words[0].casefold() not in function:
+            ends = (n for n in range(1, len(words)) if words[n - 1].casefold() not in function)
+            yield from (" ".join(words[:n]) for n in ends)
 
 
 class Matcher:
@@ -212,14 +204,13 @@ class Matcher:
         """Return what a question speaks of; times only where `now`, the moment they refer to, is given."""
         asked = read_question(question)
         times = asked.times(now) if now else ()
-        spans = [time.place for time in times]
-        numbers = [
-            number
-            for number in number_constraints(asked)
-            if not any(start < number.end and number.start < end for start, end in spans)
-        ]
-        inside = self.table.find(asked.units)
-        found = [one for one in inside if not any(start < one.end and one.start < end for start, end in spans)]
+
+        def apart(one: NumberConstraint | Found[Name]) -> bool:
+            """Return whether it stands outside of the times."""
+            return not any(start < one.end and one.start < end for start, end in (time.place for time in times))
+
+        numbers = list(filter(apart, number_constraints(asked)))
+        found = list(filter(apart, self.table.find(asked.units)))
         chosen = longest(found)
         matches = self._resolved(chosen, question)
         inner = [one for one in found if one not in chosen]
@@ -228,10 +219,8 @@ class Matcher:
 
     def named_relations(self, matches: QueryMatches) -> frozenset[str]:
         """Return the relations that the question names, also by a part of their names: 担保 names 提供担保."""
-        found = {match.ref.key for match in (*matches.matches, *matches.nested) if match.ref.kind == "Relation"}
-        for match in (*matches.matches, *matches.nested):
-            found |= self._relations_with.get(tuple(unit.value for unit in units(match.text)), set())
-        return frozenset(found)
+        said = (tuple(unit.value for unit in units(one.text)) for one in (*matches.matches, *matches.nested))
+        return frozenset[str]().union(*(self._relations_with.get(run, ()) for run in said))
 
     def _resolved(self, chosen: Sequence[Found[Name]], question: str) -> list[Match]:
         """Of elements that share a name, keep those that fit the classes the rest of the question is about."""

@@ -184,11 +184,9 @@ def find(
     """
     starts = starting_nodes(index, matches, reading)
     named = index.matcher.named_relations(matches)
-    walks: list[Walk] = []
+    walks = [walk(index.graph, start, hops, named=named, deadline=deadline) for start, _ in starts]
     notes, reached = _Sums(len(index.notes.ids)), _Sums(len(index.graph.refs))
-    for number, (start, score) in enumerate(starts):
-        one = walk(index.graph, start, hops, named=named, deadline=deadline)
-        walks.append(one)
+    for number, (one, (_, score)) in enumerate(zip(walks, starts, strict=True)):
         strengths = one.strengths * score
         reached.add(one.nodes, strengths, one.nodes, number)
         # For every note the strongest of the elements it names; ties go to the first.

@@ -81,10 +81,8 @@ class OntologyGraph:
         self.number: Mapping[NodeKey, int] = {ref: i for i, ref in enumerate(self.refs)}
         rows = [row for edge in edges for row in self._both_ways(edge)]
         rows += self._inherited(edges)
-        numbers: dict[Step, int] = {}
-        for *_, one in rows:
-            numbers.setdefault(one, len(numbers))
-        self.steps: tuple[Step, ...] = tuple(numbers)
+        self.steps: tuple[Step, ...] = tuple(dict.fromkeys(row[3] for row in rows))
+        numbers = {step: i for i, step in enumerate(self.steps)}
         n = len(self.refs)
         source, target = (np.array([row[end] for row in rows], dtype=np.int64) for end in (0, 1))
         weight = np.array([row[2] for row in rows], dtype=np.float64)
@@ -179,7 +177,7 @@ def walk(
     strength = np.zeros(len(graph.refs))
     strength[start] = 1.0
     frontier = np.array([start], dtype=np.int64)
-    reached_nodes, levels = [frontier], list[_Level]()
+    levels = list[_Level]()
     for _ in range(hops):
         if deadline is not None:
             deadline.check()
@@ -200,8 +198,7 @@ def walk(
         if not frontier.size:
             break
         levels.append(_Level(frontier, sources[best[first]], edges[best[first]]))
-        reached_nodes.append(frontier)
-    nodes = np.unique(np.concatenate(reached_nodes))
+    nodes = np.flatnonzero(strength)
     return Walk(start, nodes, strength[nodes], levels)
 
 

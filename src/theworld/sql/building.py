@@ -44,11 +44,7 @@ class _Builder:
     def figures(self) -> exp.Select:
         """Return the statement of one figure, of groups, or of periods."""
         plan = self._plan
-        select = self._from()
-        shown: list[exp.Expr] = []
-        grouped: list[exp.Expr] = []
-        if plan.group is not None:
-            select, grouped, shown = self._grouped(select, plan.group)
+        select, grouped, shown = self._grouped(plan.group)
         if plan.time_unit is not None:
             period = self._period(plan.time_unit)
             shown.append(_named(period, "period"))
@@ -57,7 +53,7 @@ class _Builder:
         select = select.select(*shown, *(_named(cell, name) for name, cell in values.items()))
         select = select.where(*self._conditions())
         if not grouped:
-            return select.limit(plan.limit) if plan.limit else select
+            return select
         select = select.group_by(*(cell.copy() for cell in grouped))
         if plan.time_unit is not None and plan.shape != "top":
             return select.order_by(*_ordered(grouped[::-1]))
@@ -126,7 +122,7 @@ class _Builder:
         plan, moment = self._plan, self._plan.time_column or ""
         inner = exp.select(_named(exp.Max(this=column("own", moment)), "moment")).from_(table(self._table.name, "own"))
         inner = inner.where(*self._conditions("own"))
-        select, names, called = self._grouped(self._from(), plan.group or Group((), plan.base))
+        select, names, called = self._grouped(plan.group or Group((), plan.base))
         if plan.group is None:
             select = select.where(column(BASE, moment).isin(query=inner))
         else:
@@ -138,12 +134,14 @@ class _Builder:
         cells = [one.this for one in self._shown]
         return select.where(*self._conditions()).order_by(*_ordered([*names[::-1], *cells]))
 
-    def _grouped(self, select: exp.Select, group: Group) -> tuple[exp.Select, list[exp.Expr], list[exp.Expr]]:
-        """Return a query joined with what rows are put together by, the columns that tell it apart, and those shown.
+    def _grouped(self, group: Group | None) -> tuple[exp.Select, list[exp.Expr], list[exp.Expr]]:
+        """Return the query joined with what rows are put together by, the columns that tell it apart, and those shown.
 
         An instance is told apart by its name, then its first name, then its key; the key is not shown beside a name.
         """
-        select, alias = self._joined(select, group.path, "t")
+        if group is None:
+            return self._from(), [], []
+        select, alias = self._joined(self._from(), group.path, "t")
         mapped = self._mapping.classes[group.class_id]
         label, given = mapped.label.of(self._language), mapped.given
         if group.attribute is not None:
@@ -167,7 +165,7 @@ class _Builder:
     def rows(self) -> exp.Select:
         """Return the statement that lists rows, or the instances that they belong to, each once."""
         plan = self._plan
-        select, names, called = self._grouped(self._from(), plan.group or Group((), plan.base))
+        select, names, called = self._grouped(plan.group or Group((), plan.base))
         select = select.select(*called, *self._shown).where(*self._conditions()).order_by(*_ordered(names[::-1]))
         return select if plan.group is None else select.group_by(*(name.copy() for name in names))
 
@@ -175,10 +173,7 @@ class _Builder:
         """Return the statement for mean and population standard deviation of the totals by day or month."""
         plan = self._plan
         period = self._period(plan.time_unit or "day")
-        select = self._from()
-        names: list[exp.Expr] = []
-        if plan.group is not None:
-            select, names, _ = self._grouped(select, plan.group)
+        select, names, _ = self._grouped(plan.group)
         inner = select.select(
             *(_named(name, f"name_{i}") for i, name in enumerate(names, 1)),
             _named(period, "period"),

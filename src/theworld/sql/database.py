@@ -151,9 +151,8 @@ class Database:
         tables = []
         for plan in plans:
             ranked = plan.limit if plan.shape == "top" else None  # more rows show who shares the last place
-            tree, parameters = build(
-                replace(plan, limit=ranked + MOST_TIED) if ranked else plan, self.mapping, language
-            )
+            wanted = replace(plan, limit=ranked + MOST_TIED) if ranked else plan
+            tree, parameters = build(wanted, self.mapping, language)
             rows, how = self._run(tree, tenant=tenant, parameters=parameters, timeout_ms=timeout_ms, dry_run=dry_run)
             told = plan.reading
             if ranked and len(rows.rows) > ranked:
@@ -232,9 +231,7 @@ class Database:
     def written_out(self, table: QueryTable) -> str:
         """Return a table's statement with its parameters written into it, to be kept."""
         tree = sqlglot.parse_one(table.sql, read=self.engine.dialect)
-        for mark in list(tree.find_all(exp.Placeholder)):
-            mark.replace(exp.convert(table.parameters[mark.name]))
-        return tree.sql(dialect=self.engine.dialect)
+        return exp.replace_placeholders(tree, **table.parameters).sql(dialect=self.engine.dialect)
 
     def refresh(self) -> None:
         """Forget the names of rows; they are read again with the next question."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from theworld.errors import TheWorldError
 from theworld.sql.database import Database
@@ -12,7 +13,7 @@ from theworld.sql.drafting.inspection import TableFacts
 from theworld.sql.plan import UnclearError
 from theworld.sql.questions.lexicon import forms_of
 from theworld.state import QueryTable
-from theworld.text import detect_language
+from theworld.text import Language, detect_language
 
 EXAMPLES = 3
 
@@ -52,19 +53,16 @@ def look_at(database: Database, facts: Mapping[str, TableFacts]) -> Iterator[Loo
 def _questions(database: Database, class_id: str) -> list[str]:
     """Return questions that a table should answer: how many, by what it belongs to, by month, and its measures."""
     mapping = database.mapping
-    labels = mapping.lookup.classes[class_id].labels
-    zh = not labels.en
-    own = labels.preferred("zh" if zh else "en")
+    zh = not mapping.lookup.classes[class_id].labels.en
+    language: Language = "zh" if zh else "en"
+    own = mapping.name(class_id, language)
     many = forms_of(own)[-1]
     found = [f"一共有多少{own}？" if zh else f"How many {many} are there?"]
-    for join in mapping.steps(class_id):
-        if join.single and join.target != class_id:
-            other = mapping.lookup.classes[join.target].labels.preferred("zh" if zh else "en")
-            found.append(f"每个{other}有多少{own}？" if zh else f"number of {many} by {other}")
-            break
+    others = (mapping.name(j.target, language) for j in mapping.steps(class_id) if j.single and j.target != class_id)
+    found += [f"每个{other}有多少{own}？" if zh else f"number of {many} by {other}" for other in islice(others, 1)]
     if mapping.classes[class_id].time:
         found.append(f"按月的{own}数量" if zh else f"number of {many} per month")
-    named = (measure.labels.preferred("zh" if zh else "en") for measure in mapping.measures[class_id])
+    named = (measure.labels.preferred(language) for measure in mapping.measures[class_id])
     return [*found, *(f"{own}的平均{name}是多少？" if zh else f"average {name} of {own}" for name in named)]
 
 

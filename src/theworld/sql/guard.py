@@ -191,7 +191,7 @@ class _Check:
         )
 
     def _check_joins(self, select: exp.Select) -> None:
-        start, joins = select.args.get("from_") or select.args.get("from"), select.args.get("joins") or []
+        start, joins = select.args.get("from_"), select.args.get("joins") or []
         sources = {table.alias_or_name: table for table in [*([start.this] if start else []), *(j.this for j in joins)]}
 
         def is_key(column: exp.Expr) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,27 +129,23 @@ class DatabaseMapping:
     @cached_property
     def tables(self) -> Mapping[str, MappedTable]:
         """Every table that may be read, by name."""
-        columns: dict[str, dict[str, None]] = {}
-        keys: dict[str, set[str]] = {}
-        tenants: dict[str, str] = {}
+        columns: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        keys: defaultdict[str, set[str]] = defaultdict(set)
+        tenants: dict[str, str | None] = {}
         for class_id, table in self.classes.items():
             shown = [table.key, table.label.zh, table.label.en, table.given, table.time, *table.counts]
             shown += [c for a in self.attributes[class_id].values() for c in (a.column, *a.times, a.less, a.since)]
-            columns.setdefault(table.name, {}).update(dict.fromkeys(c for c in shown if c))
-            keys.setdefault(table.name, set()).add(table.key)
-            if table.tenant:
-                tenants[table.name] = table.tenant
+            columns[table.name].update(dict.fromkeys(c for c in shown if c))
+            keys[table.name].add(table.key)
+            tenants[table.name] = table.tenant or tenants.get(table.name)
         for relation, join in self.relations:
             name = join.table or self.classes[relation.source].name
             found = [c for c in (join.column, join.source_key, join.target_key) if c]
-            columns.setdefault(name, {}).update(dict.fromkeys(c for c in (*found, join.time) if c))
-            keys.setdefault(name, set()).update(found)
-            if join.table and join.tenant:
-                tenants[name] = join.tenant
+            columns[name].update(dict.fromkeys(c for c in (*found, join.time) if c))
+            keys[name].update(found)
+            tenants[name] = join.tenant or tenants.get(name)
         return {
-            name: MappedTable(
-                name, tuple(c for c in own if c != tenants.get(name)), frozenset(keys[name]), tenants.get(name)
-            )
+            name: MappedTable(name, tuple(c for c in own if c != tenants[name]), frozenset(keys[name]), tenants[name])
             for name, own in columns.items()
         }
 
@@ -157,13 +154,12 @@ class DatabaseMapping:
 
         `live` are the tables that there are, each with each of its columns.
         """
-        known: dict[str, set[str]] = {}
+        known: defaultdict[str, set[str]] = defaultdict(set)
         for name, column in live:
-            known.setdefault(name.casefold(), set()).add(column.casefold())
+            known[name.casefold()].add(column.casefold())
         found = []
         for name, table in self.tables.items():
-            columns = known.get(name.casefold())
-            wanted = (*table.columns, *([table.tenant] if table.tenant else []))
+            columns, wanted = known.get(name.casefold()), filter(None, (*table.columns, table.tenant))
             if columns is None:
                 found.append(f"there is no table {name}")
             else:

@@ -70,7 +70,7 @@ def write_statement(
     model: ChatModel,
     database: Database,
     question: str,
-    language: str,
+    language: Language,
     *,
     reading: str,
     context: Context,
@@ -81,10 +81,9 @@ def write_statement(
 
     Both may take longer than retrieval's `deadline`, but not than the `whole` request's, where it has one.
     """
-    spoken: Language = "zh" if language == "zh" else "en"
     prompt = fill_prompt(
-        load_prompt("sql", spoken),
-        schema=describe_schema(database.mapping, spoken),
+        load_prompt("sql", language),
+        schema=describe_schema(database.mapping, language),
         dialect="SQLite" if database.engine.dialect == "sqlite" else "PostgreSQL",
         today=database.now(context.now).date().isoformat(),
         question=question,

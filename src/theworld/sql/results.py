@@ -85,21 +85,17 @@ _FIGURES = {
 
 
 def _columns(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[TableColumn, ...]:
-    headings = WORDS[language]["columns"]
+    headings, listed = WORDS[language]["columns"], plan.shape in {"list", "latest"}
     found = []
-    if plan.shape in {"list", "latest"} and plan.group is None:
-        found.append(TableColumn(label=mapping.name(plan.base, language)))
-    elif plan.group is not None:
-        grouped = plan.group.attribute or mapping.lookup.classes[plan.group.class_id]
+    group = plan.group or (Group((), plan.base) if listed else None)
+    if group is not None:
+        grouped = group.attribute or mapping.lookup.classes[group.class_id]
         found.append(TableColumn(label=grouped.labels.preferred(language)))
     if plan.shape == "latest":
         moment = _attribute(mapping, plan.base, plan.time_column)
         found.append(TableColumn(label=moment.labels.preferred(language) if moment else headings["period"]))
-    if plan.shape in {"list", "latest"}:
-        return (
-            *found,
-            *(_shown(attribute, attribute.labels.preferred(language), language) for attribute in plan.shown),
-        )
+    if listed:
+        return (*found, *(_shown(one, one.labels.preferred(language), language) for one in plan.shown))
     if plan.time_unit is not None and plan.shape != "volatility":
         found.append(TableColumn(label=headings["period"]))
     if plan.shape not in _FIGURES:
@@ -159,8 +155,7 @@ def number(value: Cell, unit: str = "") -> str:
     """Return a number with thousands separated, at most two decimals, and its unit."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    text = f"{value:,.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
-    text = "0" if text == "-0" else text
+    text = f"{value:z,.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
     return f"{text} {unit}".strip() if unit != "%" else f"{text}%"
 
 

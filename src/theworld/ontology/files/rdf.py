@@ -173,12 +173,9 @@ class _Reader:
     # Which nodes are what.
 
     def _of_type(self, *kinds: Node) -> list[Any]:
-        found = []
-        for kind in kinds:
-            subjects = list(self._graph.subjects(RDF.type, kind))
-            self.used.update((one, RDF.type, kind) for one in subjects)
-            found += [one for one in subjects if isinstance(one, URIRef) and not is_builtin(one)]
-        return _ordered(found)
+        found = [triple for kind in kinds for triple in self._graph.triples((None, RDF.type, kind))]
+        self.used.update(found)
+        return _ordered(one for one, *_ in found if isinstance(one, URIRef) and not is_builtin(one))
 
     def _objects(self, one: Node, predicate: Node) -> list[Node]:
         found = list(self._graph.objects(one, predicate))
@@ -190,15 +187,13 @@ class _Reader:
         graph, found = self._graph, dict[Node, list[Any]]()
         schemes = self._of_type(SKOS.ConceptScheme)
         classes = {*graph.subjects(RDF.type, OWL.Class), *graph.subjects(RDF.type, RDFS.Class)}
-        told = {target for p in self._of_type(*PROPERTIES) for target in graph.objects(p)}
-        told |= {scheme for p in self._of_type(*PROPERTIES) for scheme in schemes if (scheme, None, p) in graph}
+        told = {node for p in self._of_type(*PROPERTIES) for node in (*graph.objects(p), *graph.subjects(None, p))}
         for scheme in schemes:
             inside = {one for predicate in _OF_SCHEME for one in graph.subjects(predicate, scheme)}
             inside |= set(graph.objects(scheme, SKOS.hasTopConcept))
             below = {one for top in inside for one in graph.transitive_subjects(SKOS.broader, top) if one is not None}
-            values = [one for one in _ordered(below) if one not in classes]
             if classes or scheme in told:
-                found[scheme] = values
+                found[scheme] = _ordered(below - classes)
         for kind in classes - {SKOS.Concept}:
             if SKOS.Concept in set(graph.transitive_objects(kind, RDFS.subClassOf)):
                 found[kind] = _ordered(one for one in graph.subjects(RDF.type, kind) if one not in classes)

@@ -11,10 +11,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
@@ -43,7 +42,7 @@ class ColumnFacts:
     """Distinct values of the sample, the most frequent first; at most MOST_VALUES + 1."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class TableFacts:
     """One table as it stands."""
 
@@ -51,9 +50,9 @@ class TableFacts:
     comment: str
     columns: dict[str, ColumnFacts]
     key: tuple[str, ...]
-    foreign: dict[str, str] = field(default_factory=dict)
+    foreign: dict[str, str]
     """By column: the table it refers to, as declared."""
-    sample: tuple[tuple[Any, ...], ...] = ()
+    sample: tuple[tuple[Any, ...], ...]
     """The rows looked at, their cells in the order of the columns."""
 
 
@@ -67,7 +66,7 @@ def opened(url: str) -> Iterator[sa.Engine]:
             path = Path(address.database or "").expanduser()
             if not path.is_file():
                 raise DatabaseError("there is no such file", where=str(path), remedy="Name an existing SQLite file.")
-            place = f"file:{quote(str(path.resolve()))}?mode=ro"
+            place = f"{path.resolve().as_uri()}?mode=ro"
             engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(place, uri=True))
         else:
             postgres = address.drivername.startswith("postgres")
@@ -93,8 +92,9 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
     with opened(url) as engine, engine.connect() as connection:
         inspector = sa.inspect(engine)
         comments = _sqlite_comments(connection) if engine.dialect.name == "sqlite" else {}
-        found = {}
-        for name in sorted(inspector.get_table_names()):
+        found, names = {}, sorted(inspector.get_table_names())
+        known = {name.casefold(): name for name in names}
+        for name in names:
             described = {c["name"]: c for c in inspector.get_columns(name)}
             kinds: dict[str, Kind] = {
                 column: next((kind for one, kind in _KINDS.items() if isinstance(c["type"], one)), "other")
@@ -105,14 +105,10 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
             columns = {c: _facts(c, kinds[c], said[c], [row[i] for row in rows]) for i, c in enumerate(described)}
             key = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
             about = inspector.get_table_comment(name).get("text") if engine.dialect.supports_comments else None
-            table = TableFacts(name, about or "", columns, key, sample=tuple(map(tuple, rows)))
-            for one in inspector.get_foreign_keys(name):
-                if len(one["constrained_columns"]) == 1:
-                    table.foreign[one["constrained_columns"][0]] = one["referred_table"]
-            found[name] = table
-    known = {name.casefold(): name for name in found}
-    for table in found.values():
-        table.foreign = {c: known[to.casefold()] for c, to in table.foreign.items() if to.casefold() in known}
+            ends = ((one["constrained_columns"], one["referred_table"]) for one in inspector.get_foreign_keys(name))
+            single = {own[0]: known.get(other.casefold()) for own, other in ends if len(own) == 1}
+            foreign = {column: other for column, other in single.items() if other is not None}
+            found[name] = TableFacts(name, about or "", columns, key, foreign, tuple(map(tuple, rows)))
     return found
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import quote
 
 from sqlglot import exp
 
@@ -38,9 +37,7 @@ class SQLiteEngine:
     def __init__(self, path: Path, tables: Mapping[str, MappedTable]) -> None:
         self._path, self.name = path, str(path)
         self._mapped = {
-            name.casefold(): frozenset(
-                column.casefold() for column in (*table.columns, *([table.tenant] if table.tenant else []))
-            )
+            name.casefold(): frozenset(column.casefold() for column in (*table.columns, table.tenant) if column)
             for name, table in tables.items()
         }
 
@@ -97,9 +94,7 @@ class SQLiteEngine:
     def _connect(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = None
         try:
-            connection = sqlite3.connect(
-                f"file:{quote(str(self._path.resolve()))}?mode=ro", uri=True, isolation_level=None
-            )
+            connection = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             connection.execute("PRAGMA query_only = 1")
             connection.execute("PRAGMA trusted_schema = 0")
