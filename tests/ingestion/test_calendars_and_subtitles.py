@@ -24,6 +24,17 @@ CASES = [
         "## 交税\n\n- Due: 2026-05-31",
     ),
     (
+        "club.ics",
+        "BEGIN:VEVENT\nSUMMARY:Closed\nDTSTART;VALUE=DATE:20261224\nDTEND;VALUE=DATE:20270102\nEND:VEVENT\n"
+        "BEGIN:VEVENT\nSUMMARY:Choir\nDURATION:PT1H30M\n"
+        "RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH;UNTIL=20261215\nEND:VEVENT\n"
+        "BEGIN:VEVENT\nSUMMARY:Broken\nDTEND:20269999\nDURATION:long\nRRULE:FREQ=YEARLY;COUNT=3;ODD\nEND:VEVENT\n",
+        "club",
+        "## Closed\n\n- Start: 2026-12-24\n- End: 2027-01-01\n\n"
+        "## Choir\n\n- Duration: 1 h 30 min\n- Repeats: weekly, every 2, on Monday, Thursday, until 2026-12-15\n\n"
+        "## Broken\n\n- End: 2026-99-99\n- Duration: long\n- Repeats: yearly, count 3",
+    ),
+    (
         "our-people.vcf",
         "BEGIN:VCARD\nVERSION:3.0\nN:Berg;Ann;;;\nFN:Ann Berg\nORG:Acme;Sales\nitem1.TEL;TYPE=cell:+47 55 12\n"
         "ADR;TYPE=home:;;Storgata 1;Oslo;;0155;Norway\nPHOTO;ENCODING=b:AAAA\nEND:VCARD\n",

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from datetime import date, timedelta
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
@@ -41,6 +43,13 @@ _FIELD = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<options>(?:;(?:\"[^\"]*\"
 _MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z?))?")
 _ESCAPED = re.compile(r"\\(.)")
 _NAMES = {"DTSTART": "Start", "DTEND": "End", "DUE": "Due", "RRULE": "Repeats", "TEL": "Phone", "ADR": "Address"}
+_DAYS = {
+    "MO": "Monday", "TU": "Tuesday", "WE": "Wednesday", "TH": "Thursday", "FR": "Friday", "SA": "Saturday",
+    "SU": "Sunday",
+}  # fmt: skip
+_REPEATS = {"FREQ": "", "INTERVAL": "every", "BYDAY": "on"}
+_DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:\d+S)?)?")
+_UNITS = ("weeks", "days", "h", "min")
 _TITLES = ("SUMMARY", "FN")
 _KEPT = {
     *_NAMES, "LOCATION", "DESCRIPTION", "ORGANIZER", "ATTENDEE", "URL", "CATEGORIES", "DURATION", "BDAY", "EMAIL",
@@ -144,12 +153,30 @@ def _said(name: str, options: str, value: str) -> str:
     """Return a field's value as a person writes it: moments as in ISO 8601, in the zone that it names."""
     if moment := _MOMENT.fullmatch(value):
         year, month, day, hour, minute, utc = moment.groups()
+        if name == "DTEND" and not hour:  # of whole days the one after the last
+            with suppress(ValueError):
+                return str(date(int(year), int(month), int(day)) - timedelta(days=1))
         zone = re.search(r"TZID=\"?([^;\":]+)", options)
         clock = f" {hour}:{minute}" + (" UTC" if utc else f" ({zone[1]})" if zone else "") if hour else ""
         return f"{year}-{month}-{day}{clock}"
+    if name == "DURATION" and (lasts := _DURATION.fullmatch(value)):
+        return " ".join(f"{count} {unit}" for count, unit in zip(lasts.groups(), _UNITS, strict=True) if count)
+    if name == "RRULE":
+        return _repeats(value)
     if name in {"ATTENDEE", "ORGANIZER"} and (known := re.search(r"CN=\"?([^;\":]+)", options)):
         return known[1]
     if name in {"ADR", "ORG"}:
         value = ", ".join(part for part in value.split(";") if part)
     shown = _ESCAPED.sub(lambda one: " " if one[1] in "nN" else one[1], value.removeprefix("mailto:"))
     return " ".join(shown.split())
+
+
+def _repeats(rule: str) -> str:
+    """Return a rule of recurrence (RFC 5545) in words: "weekly, every 2, on Monday, until 2026-12-15"."""
+    parts = dict(part.split("=", 1) for part in rule.split(";") if "=" in part)
+    for name, value in parts.items():
+        if name == "BYDAY":
+            parts[name] = ", ".join(_DAYS.get(day, day) for day in value.split(","))
+        else:
+            parts[name] = value.lower() if name == "FREQ" else _said(name, "", value)
+    return ", ".join(f"{_REPEATS.get(name, name.lower())} {value}".strip() for name, value in parts.items())
