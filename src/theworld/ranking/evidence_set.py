@@ -41,6 +41,11 @@ WORDS_ALONE = 10.0
 LINKED = (0.6, 0.85)
 """Shares of the graph up to which its links, its walk and named titles count nothing, and from which they count in
 full."""
+APART = (0.5, 0.9)
+"""The same, for links, of the share of different documents among the candidates: a link leads to a document, and where
+several of its notes compete it does not say to which."""
+ASKED = 0.5
+"""From what share of their weight on links are followed to a second hop, which costs an embedding for each name."""
 BY_VECTORS = "en"
 """Language of notes compared by token vectors alone; in others, whose embedder is for whole texts, words count half."""
 FEWEST_OWN = 3
@@ -150,24 +155,24 @@ class EvidenceSetReranker:
             words.idf = cover.idf
         walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
         share = graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
-        # How far links, walk and named titles count at this share of the graph, in [0, 1].
-        linked = float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
-        links = self._links(question, candidates, tenant) if linked else []
+        linked = _between(share, LINKED)
+        joined = linked * _between(len({c.document_id for c in candidates}) / max(len(candidates), 1), APART)
+        links = self._links(question, candidates, tenant) if joined else []
         columns = self._columns(question, candidates, scores)
         compared = _with_tokens(scores)
-        given = _assemble(question, candidates, columns, links, share=share, linked=linked)
+        given = _assemble(question, candidates, columns, links, share=share, linked=linked, joined=joined)
         _expect_across(given, question, candidates, compared)
         if 2 * len(compared) < len(candidates):
             given = replace(given, agreement=given.agreement * WORDS_ALONE)
         hop = SecondHop(
             question,
             texts,
-            joined_by([(source, target, link.via) for source, target, link in links]),
+            joined_by([(source, target, link.via) for source, target, link in links if joined >= ASKED]),
             [self._space(space, kind, candidates, tenant) for space, kind in sorted(scores.items()) if space],
             deadline,
         )
         choices = greedy_cover(
-            given, self._weights, len(candidates), lambda chosen, gain: linked * hop.after(chosen, gain)
+            given, self._weights, len(candidates), lambda chosen, gain: joined * hop.after(chosen, gain)
         )
         ranked, ceiling = list[Ranked](), 1.0
         for choice in choices:  # their merit is the score, held down to never increase along the order
@@ -243,6 +248,7 @@ def _assemble(
     *,
     share: float,
     linked: float,
+    joined: float,
 ) -> CoverInput:
     n = len(candidates)
     units = np.concatenate([np.zeros(0, dtype=np.float32), *(importance for _, importance in columns)])
@@ -256,9 +262,9 @@ def _assemble(
     titled, shared = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
     for i, j, link in links:
         if link.titled:
-            titled[i, j] = max(titled[i, j], linked * link.weight)
+            titled[i, j] = max(titled[i, j], joined * link.weight)
         else:
-            shared[i, j] = shared[j, i] = max(shared[i, j], linked * link.weight)
+            shared[i, j] = shared[j, i] = max(shared[i, j], joined * link.weight)
     _, titles = np.unique([candidate.title for candidate in candidates], return_inverse=True)
     same = (titles[:, None] == titles).astype(np.float32)
     np.fill_diagonal(same, 0.0)
@@ -306,6 +312,11 @@ def _expect_across(
         given.prior[i] = known.mean() + slope * (near[i] - scores.mean())
         expected = EXPECTED * float(covered[min(int((scores > near[i]).sum()), len(own) - 1)])
         given.similarity[i] = np.maximum(given.similarity[i], floor + (1.0 - floor) * expected)
+
+
+def _between(value: float, ends: tuple[float, float]) -> float:
+    """Return how far a value is from the first end to the second, in [0, 1]."""
+    return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
 
 def _with_tokens(scores: Mapping[str, Scores]) -> set[int]:
