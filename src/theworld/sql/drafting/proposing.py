@@ -136,7 +136,8 @@ class _Draft:
         if codes:
             made |= {"type": "codes", "codes": codes, "sure": sure, "why": why}
         elif numeric and column.name not in table.key and not _is_one_of(column.name, "tenants"):
-            made |= {"type": column.kind, "total": "sum", "unit": GLOSSARY["units"].get(unit, "")}
+            total = "average" if "unit price" in called else "sum"  # what one piece costs adds up to nothing
+            made |= {"type": column.kind, "total": total, "unit": GLOSSARY["units"].get(unit, "")}
             billed = GLOSSARY["revenue"]
             tables = {part for label in self._called[table.name] for part in (label, *label.split())}
             if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and _main_date(table):
