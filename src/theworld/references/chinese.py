@@ -12,6 +12,7 @@ from dataclasses import replace
 from theworld.references.chinese_topics import (
     ASKING,
     MEASURE,
+    NO_PERSON,
     asks_for,
     bare,
     joined_names,
@@ -122,7 +123,7 @@ class ChineseFollowUp(FollowUp):
         unclear = any(map(_UNSURE.search, (about, topic)))
         if goes_on or unclear or not has_ideographs(before.text):
             return None
-        no_person = person and pattern_of(r"\d|«chinese.things»$").search(fold_in_place(topic))
+        no_person = person and pattern_of(NO_PERSON).search(fold_in_place(topic))
         return Antecedent(topic, before.source) if topic and not no_person else None
 
     def _name_asked(self, *, thing: bool) -> Antecedent | None:

@@ -36,6 +36,7 @@ _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，
 _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
 _OPEN_BRACKET = re.compile("[（(][^（）()]*$")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
+NO_PERSON = r"\d|«chinese.things»$"
 
 
 def says_little(text: str) -> bool:
@@ -118,7 +119,8 @@ def name_given(question: str, answer: str, *, person: bool) -> str:
     said += [match.span() for match in re.finditer(no_name, folded)]
     known = {place for span in said for place in range(*span)}
     runs = "".join(" " if place in known else character for place, character in enumerate(sentence)).split()
-    name = next((name for run in runs if len(run) > 1 and (name := name_in_answer(run))), "")
+    names = (name_in_answer(run) for run in runs if len(run) > 1 and not pattern_of(NO_PERSON).search(run))
+    name = next(filter(None, names), "")
     predicate = bare(asked[who.end() :]).removesuffix("的")
     again = len(predicate) > 1 and predicate in folded
     if again or sentence.strip() == answer.strip() or answer.count(name) > 1:
