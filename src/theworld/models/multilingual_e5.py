@@ -99,6 +99,7 @@ class E5Encoder:
         self._places = content.floats("emb.pos").reshape(-1, Shape.hidden) + kind
         self._first, self._last = content.first, content.last
         self._mean = np.load(TOKEN_MEAN)
+        self._is_word = cache(lambda piece: any(map(str.isalnum, self._tokenizer.text(piece))))
 
     def encode(self, prefix: str, text: str) -> Embedded:
         """Return the vector of prefix and text, and the token vectors of the text's words, less their usual mean."""
@@ -114,9 +115,6 @@ class E5Encoder:
         cut = self._tokenizer.cut(" ".join(filter(None, normal)))
         counts: list[int] = np.diff(np.searchsorted([at for piece, at in cut if self._is_word(piece)], begins)).tolist()
         return counts
-
-    def _is_word(self, piece: int) -> bool:
-        return any(map(str.isalnum, self._tokenizer.text(piece)))
 
     def hidden(self, prefix: str, text: str) -> tuple[FloatArray, NDArray[np.int64], FloatArray]:
         """Return the mean of all hidden states (384,), the pieces of the text's words (n,), their states (n, 384)."""
@@ -179,6 +177,8 @@ class PackedWeights:
 
 _BASE = 0x9E3779B97F4A7C15
 """Of the hash of some bytes, sum of (byte + 1) * base ** place modulo 2 ** 64; odd, so that it can be divided by."""
+_HELD_BITS = 22
+"""First bits of a hash by which most of what is no piece is passed over without a search."""
 
 
 class UnigramTokenizer:
@@ -200,6 +200,8 @@ class UnigramTokenizer:
         order = order[content.scores[order] < 0]  # control pieces, which no text holds, have a score of 0
         self._pieces, self._hashes, self._sizes = order, hashes[order], sizes[order]
         self._scores = content.scores[order].astype(np.float64)
+        self._held = np.zeros(1 << _HELD_BITS, bool)
+        self._held[hashes[order] >> np.uint64(64 - _HELD_BITS)] = True
         self._unknown_score = float(self._scores.min()) - _UNKNOWN_PENALTY
         self._longest = max(len(self.text(int(piece))) for piece in order[np.argsort(-self._sizes)[:1000]])
 
@@ -217,17 +219,19 @@ class UnigramTokenizer:
         normal = self.normal(text)[:MAX_CHARACTERS]
         normal = _SPACE + normal.removeprefix(" ").replace(" ", _SPACE)
         letters = np.frombuffer(normal.encode("utf-8"), np.uint8)
-        bounds = np.cumsum([0, *(len(character.encode("utf-8")) for character in normal)])
+        bounds = np.append(np.flatnonzero(letters & 0xC0 != 0x80), len(letters))  # bytes that begin a character
         sums = _sums(letters, self._powers[: len(letters)])[bounds]
         # For each character the pieces that begin there: (end, piece, log probability).
         found: list[list[tuple[int, int, float]]] = [[] for _ in normal]
         for length in range(1, min(self._longest, len(normal)) + 1):
             hashes = (sums[length:] - sums[:-length]) * self._inverse[bounds[:-length]]
-            at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-            same = (self._hashes[at] == hashes) & (self._sizes[at] == bounds[length:] - bounds[:-length])
-            for start in np.flatnonzero(same).tolist():
-                place = at[start]
-                found[start].append((start + length, int(self._pieces[place]), float(self._scores[place])))
+            starts = np.flatnonzero(self._held[hashes >> np.uint64(64 - _HELD_BITS)])
+            at = np.minimum(np.searchsorted(self._hashes, hashes[starts]), len(self._hashes) - 1)
+            same = self._hashes[at] == hashes[starts]
+            same &= self._sizes[at] == bounds[starts + length] - bounds[starts]
+            pieces, scores = self._pieces[at[same]].tolist(), self._scores[at[same]].tolist()
+            for start, piece, score in zip(starts[same].tolist(), pieces, scores, strict=True):
+                found[start].append((start + length, piece, score))
         best, came = [0.0, *[-np.inf] * len(normal)], [(0, 0)] * (len(normal) + 1)
         for start, pieces in enumerate(found):
             for end, piece, score in [*pieces, (start + 1, self._unknown, self._unknown_score)]:
