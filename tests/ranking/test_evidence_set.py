@@ -12,6 +12,7 @@ import pytest
 from theworld.deadline import Deadline
 from theworld.models.protocols import Embedded
 from theworld.ranking import CoverWeights, EvidenceSetReranker
+from theworld.ranking.fusion import DEPTH
 from theworld.state import Candidate, Channel, ChannelHit
 from theworld.stores.dense import NumpyDense
 from theworld.stores.graph import MemoryGraph
@@ -114,12 +115,13 @@ def test_an_identifier_leaves_the_similarity_as_a_whole(tmp_path: Path) -> None:
 
 
 def walked(notes: Sequence[Candidate]) -> list[Candidate]:
-    """The notes as if the graph's walk had ended on just them, which lie in different documents."""
+    """The notes as if the graph's walk had ended on just them, of many found, which lie in different documents."""
     hits = [ChannelHit(rank=rank, score=0.5) for rank in range(1, len(notes) + 1)]
-    return [
+    reached = [
         one.model_copy(update={"channels": {**one.channels, "graph": hit}})
         for one, hit in zip(notes, hits, strict=True)
     ]
+    return [*reached, *(note(f"far{n}", "Nothing.") for n in range(DEPTH))]
 
 
 @pytest.mark.parametrize(("query", "second"), [("song singer", "ada#0"), ("song by Ada Grey", "other#0")])

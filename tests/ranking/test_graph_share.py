@@ -47,6 +47,12 @@ def test_the_more_documents_and_the_fewer_notes_the_more() -> None:
     assert graph_share(across(FALLING)) > graph_share(across(EVEN)) > graph_share(within(EVEN))
 
 
+def test_in_a_small_store_a_short_list_is_no_concentration() -> None:
+    shares = [graph_share(across(FALLING), found) for found in (1, len(FALLING), 40, DEPTH, DEPTH + 1)]
+    assert shares[0] < shares[1] < shares[2] < shares[3] == shares[4] == graph_share(across(FALLING))
+    assert signs(across([0.5] * 10), 10) == pytest.approx(signs(across([0.5] * DEPTH))), "even is even"
+
+
 def test_the_signs_by_hand() -> None:
     found = signs([("a.md#0", 0.5), ("b.md#7", 0.25), ("a.md#1", 0.25), ("c#d.md#2", 0.0)])
     assert found == pytest.approx((1.0, 1.5 * math.log(2), 3 / 4)), "an id may hold the sign before the ordinal itself"
@@ -78,7 +84,7 @@ def test_laws(found: list[tuple[str, float]], scale: float) -> None:
 
 def test_the_planned_weights_are_shared() -> None:
     rankings = {"sparse": across([2.0, 1.0]), "dense": across([0.9]), "graph": across(FALLING)}
-    share = graph_share(rankings["graph"])
+    share = graph_share(rankings["graph"], len(FALLING))
     weights = channel_weights(PLANNED, rankings)
     assert weights == pytest.approx({"sparse": 0.45 * (1 - share), "dense": 0.55 * (1 - share), "graph": share})
     assert weights["graph"] > weights["sparse"] + weights["dense"]

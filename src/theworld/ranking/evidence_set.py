@@ -154,7 +154,8 @@ class EvidenceSetReranker:
             words.pooled = dict(zip(rows, cover.pooled.tolist(), strict=True))
             words.idf = cover.idf
         walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
-        share = graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
+        walk = [(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)]
+        share = graph_share(walk, len(candidates))
         linked = _between(share, LINKED)
         joined = linked * _between(len({c.document_id for c in candidates}) / max(len(candidates), 1), APART)
         links = self._links(question, candidates, tenant) if joined else []

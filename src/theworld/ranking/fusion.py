@@ -10,7 +10,8 @@ and finds second hops that no other channel sees. In manuals and handbooks, whos
 names, it spreads over whole documents and adds nothing to words and vectors. So the graph's share of the weight is a
 logistic function of two signs of its list:
 
-- log of its effective number of notes, exp(entropy of the scores): low where the walk concentrates;
+- log of its effective number of notes, exp(entropy of the scores): low where the walk concentrates; where few notes
+  were found at all, every list is short, and that number is taken as a share of them;
 - share of different documents among its first ten: 1 where notes are linked across documents.
 
 Its weights were fitted by how much the graph's list beats the other two on each question (nDCG@10);
@@ -131,13 +132,16 @@ SHARING = ("sparse", "dense")
 """Channels that have what the graph leaves."""
 
 
-def graph_share(hits: Ranking) -> float:
-    """Return the share in [0, 1] of the weight that the graph channel's list earns; 0 for an empty one."""
-    found = signs(hits)
-    return 1 / (1 + math.exp(-sum(w * s for w, s in zip(SHARE_WEIGHTS, found, strict=True)))) if found else 0.0
+def graph_share(hits: Ranking, found: int = DEPTH) -> float:
+    """Return the share in [0, 1] of the weight that the graph channel's list earns; 0 for an empty one.
+
+    `found` is how many notes all channels found.
+    """
+    seen = signs(hits, found)
+    return 1 / (1 + math.exp(-sum(w * s for w, s in zip(SHARE_WEIGHTS, seen, strict=True)))) if seen else 0.0
 
 
-def signs(hits: Ranking) -> tuple[float, float, float] | None:
+def signs(hits: Ranking, found: int = DEPTH) -> tuple[float, float, float] | None:
     """Return the signs that the share is a function of, None where the list has no positive score."""
     scores = [score for _, score in hits[:DEPTH] if score > 0]
     best = max(scores, default=0.0)
@@ -146,6 +150,7 @@ def signs(hits: Ranking) -> tuple[float, float, float] | None:
     total = math.fsum(score / best for score in scores)
     shares = (score / best / total for score in scores)
     entropy = -math.fsum(share * math.log(share) for share in shares if share)
+    entropy += math.log(DEPTH / max(min(found, DEPTH), 1))
     first = [note_id.rpartition("#")[0] for note_id, _ in hits[:FIRST]]
     return 1.0, entropy, len(set(first)) / len(first)
 
@@ -164,6 +169,6 @@ def channel_weights(
     others = [channel for channel in SHARING if rankings.get(channel)]
     if "graph" not in rankings or not others or not weights["graph"]:
         return weights
-    share = graph_share(rankings["graph"])
+    share = graph_share(rankings["graph"], len({note_id for hits in rankings.values() for note_id, _ in hits}))
     shares = {"graph": share, **dict.fromkeys(SHARING, 1 - share)}
     return {channel: weight * shares.get(channel, 1.0) for channel, weight in weights.items()}

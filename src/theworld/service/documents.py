@@ -89,11 +89,12 @@ class DocumentWriter:
                 report = ingest(list(folders), store, self._models, self._settings, prune=True)
             if report.documents + report.pruned + len(report.failed):
                 self.runs.append(WriteRun(_TENANT, ", ".join(folder.name for folder in folders), report))
-                log.info(
-                    "%s: %d documents written, %d deleted, %d left out",
-                    ", ".join(map(str, folders)), report.documents, report.pruned, len(report.failed),
-                )  # fmt: skip
+                log.info("%s: %d documents written, %d deleted", watched, report.documents, report.pruned)
+                for failed in report.failed:
+                    log.warning("left out: %s: %s", failed.path, failed.reason)
 
+        watched = ", ".join(map(str, folders))
+        log.info("watching %s", watched)
         try:
             busy = partial(log.warning, "watching waits for another writer: %s")
             watch(folders, bring_up_to_date, store=self._settings.store, stop=stop, on_busy=busy)
