@@ -99,7 +99,7 @@ class WriterLock:
         except Timeout as error:
             pid = self._written().get("pid")
             what = f"process {pid} is writing to this store." if pid else "another process is writing to this store."
-            remedy = "Wait until it has finished, or end it (a service has its own API for documents); reading stays possible."
+            remedy = "Wait until it has finished (a service takes documents by its API), or end it; reading goes on."
             raise StoreLockedError(what, where=str(self._where), remedy=remedy) from error
         except OSError as error:
             self._lock.release()
