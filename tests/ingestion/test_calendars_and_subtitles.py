@@ -26,11 +26,13 @@ CASES = [
     (
         "club.ics",
         "BEGIN:VEVENT\nSUMMARY:Closed\nDTSTART;VALUE=DATE:20261224\nDTEND;VALUE=DATE:20270102\nEND:VEVENT\n"
+        "BEGIN:VEVENT\nSUMMARY:Fair\nDTSTART;VALUE=DATE:20260912\nDTEND;VALUE=DATE:20260912\nEND:VEVENT\n"
         "BEGIN:VEVENT\nSUMMARY:Choir\nDURATION:PT1H30M\n"
         "RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH;UNTIL=20261215\nEND:VEVENT\n"
         "BEGIN:VEVENT\nSUMMARY:Broken\nDTEND:20269999\nDURATION:long\nRRULE:FREQ=YEARLY;COUNT=3;ODD\nEND:VEVENT\n",
         "club",
         "## Closed\n\n- Start: 2026-12-24\n- End: 2027-01-01\n\n"
+        "## Fair\n\n- Start: 2026-09-12\n\n"
         "## Choir\n\n- Duration: 1 h 30 min\n- Repeats: weekly, every 2, on Monday, Thursday, until 2026-12-15\n\n"
         "## Broken\n\n- End: 2026-99-99\n- Duration: long\n- Repeats: yearly, count 3",
     ),

@@ -21,8 +21,13 @@ def _titles(client: httpx.Client) -> list[str]:
 def test_the_store_follows_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
-    with served(tmp_path / "my.store", "--watch", str(folder)) as (_process, client, _lines):
+    (folder / "bad.docx").write_bytes(b"no Word file")
+    with served(tmp_path / "my.store", "--watch", str(folder)) as (_process, client, lines):
         (folder / "light.md").write_text("# Old Light\n\nThe Old Light stands on a granite island.\n", "utf-8")
         wait_until(lambda: _titles(client) == ["Old Light"])
         (folder / "light.md").unlink()
         wait_until(lambda: _titles(client) == [])
+    said = "".join(lines)
+    assert f"watching {folder}" in said
+    assert f"{folder}: 1 documents written, 0 deleted" in said
+    assert f"left out: {folder / 'bad.docx'}: it is damaged" in said

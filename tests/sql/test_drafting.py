@@ -212,6 +212,18 @@ def test_a_broken_mapping_file_is_told_by_place(tmp_path):
         read_mapping(tmp_path / "bad.yaml")
 
 
+def test_prices_are_averaged_and_amounts_added_up(tmp_path):
+    concerts = "CREATE TABLE concert (id INTEGER PRIMARY KEY, title TEXT, price REAL, tickets INTEGER); "
+    rows = "INSERT INTO concert VALUES (1, 'Spring', 12.5, 210), (2, 'Advent', 17.5, 90)"
+    address = made(tmp_path / "x.sqlite", concerts + rows)
+    columns = draft_mapping(address).tables["concert"].columns
+    assert (columns["price"].total, columns["tickets"].total) == ("average", "sum")
+    with open_at(address) as opened:
+        assert [table.rows for table in opened.ask("price of concerts", language="en", tenant="default")] == [
+            ((15.0,),)
+        ]
+
+
 def test_a_kind_of_thing_without_a_condition_is_declined(tmp_path):
     address = made(tmp_path / "x.sqlite", "CREATE TABLE person (id INTEGER PRIMARY KEY, kind INTEGER); ")
     (tmp_path / "x.yaml").write_text(

@@ -29,8 +29,7 @@ USUAL = {"words": 2.7, "meaning": 4.5, "coverage": 0.5}
 SURE, LIKELY = 0.8, 0.4
 """Probabilities from which an answer is called sure, and likely: more probable than not; below, unsure.
 
-Questions in other words than their documents' seem less probable than they are: on nine sets of documents, five of
-which nothing was fitted on, 42 of the 70 answers from .4 to .5 held what was asked, of those from .3 to .4 32 of 84."""
+Questions in other words than their documents' seem less probable than they are (see benchmarks/README.md)."""
 USUAL_NOTES = 1000
 """About as many as in the stores that the weights were fitted on."""
 

@@ -146,16 +146,14 @@ class DescriptionReader:
         read = [placed for _, placed in said]
         used = {clause.head for clause, placed in said if _known(placed)}
         read += [self._of_class(text, head, samples, language) for head in classes if head not in used]
-        for head, other in product(classes, samples):
-            if _asked_before(
-                text[: head.start], language
-            ):  # what of a class a name is tied to: 位于哪座城市, in which city
-                fitting = self._tied(head, other)
-                ties = {fact.relation for fact in fitting.values()}
-                told = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
-                places = tuple((one.start, one.end) for one in (head, other, *told))
-                place = min(head.start, other.start), max(head.end, other.end)
-                read.append(_placed(text, place, fitting, True, places))
+        asked = [head for head in classes if _asked_before(text[: head.start], language)]
+        for head, other in product(asked, samples):  # what of a class a name is tied to: 位于哪座城市, in which city
+            fitting = self._tied(head, other)
+            ties = {fact.relation for fact in fitting.values()}
+            tying = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
+            places = tuple((one.start, one.end) for one in (head, other, *tying))
+            place = min(head.start, other.start), max(head.end, other.end)
+            read.append(_placed(text, place, fitting, True, places))
         return sorted(
             filter(_known, read),
             key=lambda one: (one.described.asked, len(one.described.samples), one.end - one.start, one.start),

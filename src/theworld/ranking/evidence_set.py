@@ -156,6 +156,7 @@ class EvidenceSetReranker:
         walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
         walk = [(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)]
         share = graph_share(walk, len(candidates))
+        # How far the graph's walk and named titles count, and how far links do, in [0, 1].
         linked = _between(share, LINKED)
         joined = linked * _between(len({c.document_id for c in candidates}) / max(len(candidates), 1), APART)
         links = self._links(question, candidates, tenant) if joined else []

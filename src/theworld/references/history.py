@@ -139,10 +139,11 @@ def overlap(wanted: frozenset[str], text: str) -> float:
 
 
 def by_overlap(question: str, answer: str) -> list[str]:
-    """Return the sentences of an answer, those that hold more words of the question first, names left out."""
+    """Return the sentences of an answer, no headings, those that hold more words of the question first, but names."""
     named = frozenset(token for name in names_in(question) for token in tokens(name.text))
     wanted = topic_tokens(question) - named or named
     sentences = [sentence.text for sentence in split_sentences(_TABLE_HEAD.sub("", answer[:LONGEST_TEXT]))]
+    sentences = [sentence for sentence in sentences if not sentence.startswith("#")]
     return sorted(sentences, key=lambda sentence: -overlap(wanted, sentence))
 
 

@@ -152,9 +152,10 @@ HEAPS = 1
 def application() -> FastAPI:
     """Return the application bound as the settings say; the process is its alone."""
     logging.getLogger("uvicorn.error").addFilter(_is_news)
-    own = logging.getLogger("theworld")  # what it says (of watched folders, for instance) stands among uvicorn's lines
-    own.handlers = logging.getLogger("uvicorn").handlers
-    own.setLevel(logging.INFO)
+    own = logging.getLogger("theworld")
+    if not own.hasHandlers():  # what it says, of watched folders for instance, stands among uvicorn's lines
+        own.handlers = logging.getLogger("uvicorn").handlers
+        own.setLevel(logging.INFO)
     share_heaps(HEAPS)
     settings = Settings.load()
     return create_app(settings=settings, bound_to=settings.service.host)

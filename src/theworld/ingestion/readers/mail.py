@@ -145,6 +145,9 @@ def read_calendar(path: Path) -> Iterator[SourceDocument]:
 
 def _section(fields: list[tuple[str, str]]) -> str:
     heading = next((value for title in _TITLES for name, value in fields if name == title), "")
+    end, start = (next((value for name, value in fields if name == wanted), "") for wanted in ("DTEND", "DTSTART"))
+    if len(end) == len("2026-12-24") and end < start:  # some programs end a whole day with itself
+        fields = [one for one in fields if one[0] != "DTEND"]
     rows = [f"- {_NAMES.get(name) or name.capitalize()}: {value}" for name, value in fields if name in _KEPT and value]
     return "\n".join([f"## {heading or '…'}", "", *rows])
 
