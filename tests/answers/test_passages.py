@@ -417,6 +417,30 @@ def test_rows_of_a_table_stand_under_its_header() -> None:
     assert len(inside.text) <= 400
 
 
+HEADER = "| No | Tool |\n| --- | --- |\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "lead", "begins"),
+    [
+        (HEADER + "".join(f"| T-{i:02} | saw |\n" for i in range(30)), "", HEADER + "| T-21 | saw |"),
+        ("".join(f"| T-{i:02} | saw |\n" for i in range(30)), HEADER.rstrip(), HEADER + "| T-21 | saw |"),
+        ("No,Tool\n" + "".join(f"T-{i:02},saw\n" for i in range(30)), "", "No,Tool\n…\nT-21,saw"),
+        ("".join(f"T-{i:02},saw\n" for i in range(30)), "No,Tool", "No,Tool\n…\nT-21,saw"),
+        ("[" + "".join(f' {{\n  "no": "T-{i:02}"\n }},\n' for i in range(30)) + "]", "", ' {\n  "no": "T-21"'),
+        (HEADER + "".join(f"| T-{i:02} | saw |\n" for i in range(15, 30)), "", HEADER + "| T-15 | saw |"),
+        ("No,Tool\n" + "drill,saw\n" * 30, "", "No,Tool\ndrill,saw"),
+    ],
+)
+@pytest.mark.parametrize("limit", [250, 2_000])
+def test_the_row_that_is_asked_for_stands_first(text: str, lead: str, begins: str, limit: int) -> None:
+    document = Document((LEAVE, text.rstrip("\n")))
+    note = document.candidates(0)[0].model_copy(update={"kind": "table", "lead": lead})
+    (part,) = shown("Where is T-21?", [note], document, limit=limit)
+    assert part.text.startswith(begins) or limit == 250
+    assert "T-21" in part.text or "drill" in text
+
+
 def test_what_many_pages_hold_is_shown_once() -> None:
     document = Document((LEAVE, "Last updated in May."), (PAY, "Last updated in May."), (PAY, "Paid monthly."))
     passages = shown("updated", document.candidates(0, 1, 2), document, limit=400)

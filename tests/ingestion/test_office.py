@@ -238,6 +238,16 @@ def test_tables_of_a_sheet(tmp_path: Path, rows: list[list[Any]], text: str) -> 
     assert read_one(tmp_path / "a.xlsx").text.replace("|  |", "| |") == f"## Sheet\n\n{text}\n\n"
 
 
+def test_a_formula_that_nothing_has_computed_is_shown(tmp_path: Path) -> None:
+    book = Workbook()
+    for row in [["Item", "Net", "Gross"], ["A", 3, "=B2*1.2"], ["Total", "=SUM(B2:B2)", None]]:
+        book.active.append(row)
+    book.save(str(tmp_path / "a.xlsx"))
+    rows = "| A | 3 | =B2*1.2 |\n| Total | =SUM(B2:B2) | |"
+    text = read_one(tmp_path / "a.xlsx").text.replace("|  |", "| |")
+    assert text == f"## Sheet\n\n| Item | Net | Gross |\n| --- | --- | --- |\n{rows}\n\n"
+
+
 def test_line_below_cells_that_span_rows(tmp_path: Path) -> None:
     book = Workbook()
     sheet = book.active

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from theworld.ingestion.readers import SourceDocument, source_code, tables
+from theworld.ingestion.notes import iter_notes
+from theworld.ingestion.readers import SourceDocument, read_source, source_code, tables
+from theworld.settings import NoteSettings
 
 PYTHON = '''"""Of rooms."""
 
@@ -189,3 +192,47 @@ def test_table_of_one_row(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n")
     (document,) = tables.read(tmp_path / "a.csv")
     assert (document.blocks[0].parts, document.blocks[0].lead) == (((0, 3),), None)
+
+
+ROOMS = [{"room": f"R{i}", "use": "Töpferei 陶艺", "open": ["9-12", {"on": "Sunday", "from": 14}]} for i in range(40)]
+JSON = [
+    json.dumps(ROOMS),
+    json.dumps(ROOMS, indent=2, ensure_ascii=False),
+    json.dumps({"house": 7, "rooms": ROOMS}),
+    json.dumps({"house": {"rooms": ROOMS}}, indent="\t", ensure_ascii=False),
+]
+
+
+@pytest.mark.parametrize("text", JSON)
+def test_an_entry_of_json_is_in_one_note_and_reads_as_it_was_meant(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    (document,) = read_source(tmp_path / "a.json")
+    assert isinstance(document, SourceDocument)
+    assert json.loads(document.text) == json.loads(text)
+    notes = list(iter_notes(document.text, NoteSettings(), blocks=document.blocks))
+    assert len(notes) > 3
+    assert {note.kind for note in notes} == {"table" if text[0] == "[" else "code"}
+    for room in ROOMS:
+        (holding,) = (note.text for note in notes if f'"{room["room"]}"' in note.text)
+        written = holding[holding.index(f'"{room["room"]}"') :]
+        assert written.index("Töpferei 陶艺") < written.index("Sunday") < written.index("}")
+
+
+def test_what_is_no_json_and_short_json_are_read_as_they_are(tmp_path: Path) -> None:
+    for text in ('{"a": 1.50,\n "b": [2]}', '{"a": ' + "1, " * 300):
+        (tmp_path / "a.json").write_text(text)
+        (document,) = read_source(tmp_path / "a.json")
+        assert isinstance(document, SourceDocument)
+        assert document.text == text
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.ndjson"])
+def test_json_lines_without_ids_are_rows(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"who": "Ann", "said": "\\u4f60\\u597d"}\n\nnonsense\n{"who": "Bo"}\n')
+    (document,) = read_source(tmp_path / name)
+    assert isinstance(document, SourceDocument)
+    (block,) = document.blocks
+    assert (block.kind, block.lead, document.title) == ("table", None, "log")
+    assert [document.text[slice(*row)] for row in block.parts] == [
+        '{"who": "Ann", "said": "你好"}', "nonsense", '{"who": "Bo"}',
+    ]  # fmt: skip

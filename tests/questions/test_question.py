@@ -83,6 +83,7 @@ def test_keywords_are_all_but_english_function_words(text: str, keywords: str) -
     ("text", "found"),
     [
         ("What do MAX_SIZE and server.port do with --dry-run?", ("MAX_SIZE", "server.port", "--dry-run")),
+        ("KC3090在哪？ Is M017 or B-22 in A4 or on U2?", ("KC3090", "M017", "B-22")),
         ("设置 maxSize 和 max_size 有什么用", ("maxSize", "max_size")),
         ("Was J.P. Hayes in the U.S. at 2.5 km, e.g. long-time, https://a.example/b_c?", ()),
     ],

@@ -42,3 +42,19 @@ def test_an_identifier_is_whole_and_nearest_where_the_heading_has_it() -> None:
     near = identifier_cover(read_question("What does DB_HOST do?"), notes)
     assert near[:, 0].tolist() == pytest.approx([1.0, BELOW_HEADING, IN_TEXT, 0.0])
     assert identifier_cover(read_question("What does it do?"), notes).shape == (4, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("M016,Ann\nM017,Bo", True),
+        ("| No | Name |\n| --- | --- |\n| M017 | Bo |", True),
+        ('{\n  "id": "M017",\n  "name": "Bo"\n}', True),
+        ("- `M017`: Bo", True),
+        ("Bo is M017.", False),
+        ("A-M017,Ann\nM0170,Bo", None),
+    ],
+)
+def test_a_row_that_begins_with_an_identifier_is_about_it(text: str, about: bool | None) -> None:
+    (near,) = identifier_cover(read_question("Phone of M017"), [candidate("a#0", "Members", text)])[:, 0].tolist()
+    assert near == pytest.approx(0.0 if about is None else BELOW_HEADING if about else IN_TEXT)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from sql_answers import agree
-from theworld.errors import DatabaseError, ModelError, OntologyError
+from theworld.errors import DatabaseError, ModelError, OntologyError, StatementRefusedError
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.sql.drafting.file import merge, read_mapping, write_mapping
@@ -222,6 +222,48 @@ def test_prices_are_averaged_and_amounts_added_up(tmp_path):
         assert [table.rows for table in opened.ask("price of concerts", language="en", tenant="default")] == [
             ((15.0,),)
         ]
+
+
+STOCK = '''CREATE TABLE "2024 Stock" ("No." TEXT PRIMARY KEY, "Part/Type" TEXT, "Price (EUR)" REAL, "Off %" REAL,
+    "Fee (EUR)" REAL, "Fee (USD)" REAL, "say ""x""" TEXT);
+    INSERT INTO "2024 Stock" VALUES ('A-1', 'Bench saw', 12.5, 5, 1, 2, 'a'), ('A-2', 'Bench saw', 17.5, 15, 1, 3, 'b'),
+    ('A-3', 'Vice', 30, 40, 1, 4, 'b')'''
+STOCK_QUESTIONS = [
+    ("What is the average price?", 20.0),
+    ("How many bench saws are there?", 2),
+    ("What is the price of A-3?", 30.0),
+    ("average fee (usd)", 3.0),
+]
+
+
+def test_columns_have_any_name_and_the_unit_in_brackets_is_none_of_it(tmp_path):
+    address = made(tmp_path / "x.sqlite", STOCK)
+    columns = draft_mapping(address).tables["2024 Stock"].columns
+    assert (columns["Price (EUR)"].called[0], columns["Price (EUR)"].unit) == ("price", "EUR")
+    assert columns["Fee (USD)"].called == ("fee (usd)",)
+    with open_at(address) as opened:
+        for question, answer in STOCK_QUESTIONS:
+            assert ask(opened, question).rows[0][-1] == answer, question
+        statement = 'SELECT AVG("Off %"), MAX("say ""x""") FROM "2024 Stock" WHERE "Part/Type" = \'Bench saw\''
+        assert opened.run_text(statement, title="t", tenant="default").rows == ((10.0, "b"),)
+        with pytest.raises(StatementRefusedError, match="names that are not mapped"):
+            opened.run_text('SELECT "No." AS "a(b)" FROM "2024 Stock"', title="t", tenant="default")
+
+
+@pytest.mark.slow
+def test_columns_have_any_name_in_postgresql(postgres):
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE stock")
+    address = postgres.rpartition("/")[0] + "/stock"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(STOCK)
+    with open_at(address, timeout_ms=5000) as opened:
+        for question, answer in STOCK_QUESTIONS:
+            assert ask(opened, question).rows[0][-1] == answer, question
+        statement = 'SELECT AVG("Off %") FROM "2024 Stock" WHERE "Part/Type" = \'Bench saw\''
+        assert opened.run_text(statement, title="t", tenant="default").rows == ((10.0,),)
 
 
 def test_a_kind_of_thing_without_a_condition_is_declined(tmp_path):

@@ -97,6 +97,8 @@ def test_what_is_no_backup_is_refused_and_the_store_stays(store: Path, tmp_path:
     for name in ("text", "damaged", "none"):
         with pytest.raises(StoreError):
             restore(tmp_path / name, store)
+    with pytest.raises(StoreError, match=r"text: this is no backup\. Name a file made by `theworld backup`"):
+        restore(tmp_path / "text", store)
     with KnowledgeStore.open(store, read_only=False), pytest.raises(StoreLockedError):
         restore(tmp_path / "kept", store)
     assert _ids(store) == before

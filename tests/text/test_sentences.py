@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from theworld.text import last_break, split_sentences
+from theworld.text.sentences import outer_pieces
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,18 @@ def test_a_sign_within_an_address_or_code_ends_nothing(text: str, sentences: lis
 )
 def test_a_text_is_cut_between_words(text: str, kept: str) -> None:
     assert text[: last_break(text, 0, 12)] == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ('[\n {\n  "a": 1\n },\n {"a": 2}\n]', ["[\n", ' {\n  "a": 1\n },\n', ' {"a": 2}\n]']),
+        ("a:\n  b: 1\n\n  c: 2\nd: 3\n", ["a:\n  b: 1\n\n  c: 2\n", "d: 3\n"]),
+        ("  one\n  two", ["  one\n", "  two"]),
+        ("A-1,drill\nA-2,saw\n", ["A-1,drill\n", "A-2,saw\n"]),
+        ("alone", ["alone"]),
+        ("", []),
+    ],
+)
+def test_pieces_begin_at_the_least_indented_lines(text: str, pieces: list[str]) -> None:
+    assert [text[slice(*piece)] for piece in outer_pieces(text, 0, len(text))] == pieces

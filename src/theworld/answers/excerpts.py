@@ -17,13 +17,15 @@ from typing import Literal, NamedTuple
 from theworld.questions.words import QuestionWords
 from theworld.stores.records import Note, Span
 from theworld.text import last_break, split_sentences
-from theworld.text.sentences import FENCE, announces, open_fence
+from theworld.text.sentences import FENCE, announces, open_fence, outer_pieces
 
 Cover = Callable[[Note, Sequence[tuple[int, int]], Sequence[Span]], Sequence[float]]
 """A note, (start, end) of pieces of its text, and what is shown already, to the share that each piece covers of what
 the question asks beyond that; [] if not known."""
 FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
+FEW_ROWS = 6
+"""Rows of a table that may stand above the one that says most; where there are more, that one comes first."""
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
 _ITEM = re.compile(r"(?P<margin>[ \t]*)(?:[-*+•|]|\d{1,3}[.)、）])")
@@ -83,12 +85,31 @@ def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, s
     return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))), cut)
 
 
+def best_row(note: Note, words: QuestionWords) -> tuple[int, str]:
+    """Return where the first row begins that says most of the question, and what leads to it.
+
+    That is the note's lead or the table's header. (0, the lead) where the note is no table, or few rows stand above.
+    """
+    if note.kind != "table":
+        return 0, note.lead
+    rows = [row for row in outer_pieces(note.text, 0, len(note.text)) if _WORD.search(note.text, *row)]
+    rows = rows[next((place for place, (start, _) in enumerate(rows) if _opening(note, start)), 0) :]
+    said = [words.covered(note.text[slice(*row)]) for row in rows]
+    place = max(range(len(rows)), key=lambda one: (said[one], -one), default=0)
+    if place <= FEW_ROWS:
+        return 0, note.lead
+    start = rows[place][0]
+    return start, note.lead or _opening(note, start)
+
+
 def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: Sequence[Span]) -> tuple[int, int, bool]:
     """Return (start, end) of the units around the one that says most, as many as fit, and whether that one does not.
 
     The last of them announces nothing: what is announced says it, whatever words it has.
     """
-    units = _units(note.text, room, open_fence(note.lead))
+    table = note.kind == "table"
+    rows = _with_words(note.text, outer_pieces(note.text, 0, len(note.text))) if table else []
+    units = rows or _units(note.text, room, open_fence(note.lead))
     covered = coverage.of(note, units, shown)
     leads = [_leads(note, units, i) for i in range(len(units))]
     said = [_WORD.search(note.text, *unit) is not None for unit in units]
@@ -97,7 +118,7 @@ def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: Sequence
     first = last = best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
-        before = first > 0 and units[last][1] - units[first - 1][0] <= room
+        before = first > 0 and not table and units[last][1] - units[first - 1][0] <= room
         if after and (leads[last] or not before or covered[last + 1] >= covered[first - 1]):
             last += 1
         elif before:
@@ -129,8 +150,11 @@ def _opening(note: Note, start: int) -> str:
     """Return what opens the code block or table within which a piece of a note begins; "" for any other piece."""
     if fence := open_fence(f"{note.lead}\n{note.text[:start]}"):
         return fence
-    above = list(takewhile(is_row, reversed(note.text[:start].splitlines()))) if is_row(note.text[start:]) else []
-    return "\n".join(above[:-3:-1]) if len(above) > 1 and _RULE.fullmatch(above[-2]) else ""
+    if is_row(note.text[start:]):
+        above = list(takewhile(is_row, reversed(note.text[:start].splitlines())))
+        return "\n".join(above[:-3:-1]) if len(above) > 1 and _RULE.fullmatch(above[-2]) else ""
+    first = note.text.partition("\n")[0].rstrip()
+    return first if note.kind == "table" and not note.lead and start >= len(first) and first[:1] not in "[{" else ""
 
 
 def _announcement(text: str, start: int) -> str:

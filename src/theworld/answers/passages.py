@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
 
-from theworld.answers.excerpts import QuestionCoverage, best_excerpt, is_row
+from theworld.answers.excerpts import QuestionCoverage, best_excerpt, best_row, is_row
 from theworld.questions.words import QuestionWords
 from theworld.state import Answer, Candidate, Passage
 from theworld.state.answers import SEE_ALSO, UNSURE, place_of
@@ -221,7 +221,8 @@ def _fitting(
     if not alone and (taken or len(note.text) > room):
         room = min(room, int(FIRST_SHARE * limit))
     if len(note.text) <= room:
-        return _Piece(note, 0, len(note.text), lead)
+        start, opening = best_row(note, coverage.words)
+        return _Piece(note, start, len(note.text), opening if start else lead)
     if taken and room < LEAST_SHARE * limit:
         return None
     shown = [(one.note, one.start, one.end) for one in taken]

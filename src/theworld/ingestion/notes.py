@@ -20,7 +20,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, last_break, split_sentences
 from theworld.text.language import MIXED_SHARE
-from theworld.text.sentences import FENCE, announces, open_fence
+from theworld.text.sentences import FENCE, announces, open_fence, outer_pieces
 
 JOINED: Mapping[Language, int] = {"en": 600, "zh": 450}
 """Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""
@@ -300,7 +300,9 @@ def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
         if end - start <= room:
             yield start, end
             continue
-        if block.kind in {"code", "table", "list"}:
+        if block.kind == "code" and not FENCE.search(text, start, end):
+            spans = _entries(text, start, end, room)
+        elif block.kind in {"code", "table", "list"}:
             spans = _lines(text, start, end, room)
         else:
             spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
@@ -313,6 +315,19 @@ def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
                 left = _trimmed(text, cut, right)[0]
             if text[left:right].strip():
                 yield left, right
+
+
+def _entries(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:
+    """Return the least indented lines of text[start:end] with what stands below them, those of each that is too long."""
+    found, waiting = list[tuple[int, int]](), [(start, end)]
+    while waiting:
+        piece = waiting.pop()
+        pieces = outer_pieces(text, *piece) if piece[1] - piece[0] > room else [piece]
+        if len(pieces) > 1:
+            waiting += reversed(pieces)
+        else:
+            found += pieces
+    return found
 
 
 def _lines(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:

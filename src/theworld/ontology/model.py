@@ -25,9 +25,10 @@ Aggregation = Literal["sum", "average", "min", "max", "last", "count"]
 """How values of a measure are put together when a question does not say."""
 
 Id = Annotated[str, StringConstraints(pattern=r"^\w[\w\-]*$", max_length=200)]
-Name = Annotated[str, StringConstraints(pattern=r"^[^\W\d][\w ]*$", max_length=200)]
-"""A column."""
-TableName = Annotated[str, StringConstraints(pattern=r"^[^\W\d][\w ]*(\.[^\W\d][\w ]*)?$", max_length=200)]
+Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*\w[^\x00-\x1f\x7f]*$", max_length=200)]
+"""A column, as the database writes it: `Price (EUR)`, `2024`."""
+_TABLE = r"[^\x00-\x1f\x7f.]*\w[^\x00-\x1f\x7f.]*"
+TableName = Annotated[str, StringConstraints(pattern=rf"^{_TABLE}(\.{_TABLE})?$", max_length=200)]
 """A table, with its schema if need be."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 

@@ -30,7 +30,8 @@ _CAPITALISED = re.compile(
 )
 IDENTIFIER = re.compile(
     r"(?<![\w./-])(?:--[A-Za-z][\w-]{1,60}|[A-Za-z][A-Za-z0-9]{1,60}(?:_+[A-Za-z0-9]{1,60}|\.[A-Za-z0-9]{2,60}){1,8}"
-    r"|[a-z]{2,30}[A-Z]\w{1,60}|[A-Za-z][A-Za-z0-9]{0,60}(?:-[A-Za-z0-9]{1,60}){0,4}-[0-9]{2,60})(?![\w/-])",
+    r"|[a-z]{2,30}[A-Z]\w{1,60}|[A-Za-z][A-Za-z0-9]{0,60}(?:-[A-Za-z0-9]{1,60}){0,4}-[0-9]{2,60}"
+    r"|[A-Z]{1,5}[0-9]{3,60})(?![\w/-])",
     re.ASCII,
 )
 _CALENDAR = frozenset(token for word in (*MONTHS, *WEEKDAYS) for token in tokens(word))  # capitalised, but no names
@@ -81,7 +82,7 @@ def capitalised_names(text: str) -> Iterator[tuple[Place, str]]:
 
 
 def identifiers(text: str) -> Iterator[str]:
-    """Yield what is written as code is, each once: `MAX_SIZE`, `server.port`, `--dry-run`, `maxSize`, `SKU-1041`."""
+    """Yield what is written as code is, each once: `MAX_SIZE`, `server.port`, `--dry-run`, `maxSize`, `SKU-1041`, `M017`."""
     yield from dict.fromkeys(match.group() for match in IDENTIFIER.finditer(text[:LONGEST_READ]))
 
 

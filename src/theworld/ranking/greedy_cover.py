@@ -213,7 +213,8 @@ def lexical_cover(question: Question, texts: Sequence[str]) -> LexicalCover:
 
 _HEADING = re.compile(r"^#.*", re.MULTILINE)
 BELOW_HEADING, IN_TEXT = 0.9, 0.6
-"""How near a note is to an identifier that a heading above it holds, or its text; 1 where its own heading does."""
+"""How near a note is to an identifier that a heading above it holds or one of its lines begins with (a row, an item, an
+option: that is what it is about), or its text; 1 where its own heading does."""
 
 
 def identifier_cover(question: Question, candidates: Sequence[Candidate]) -> Floats:
@@ -221,14 +222,19 @@ def identifier_cover(question: Question, candidates: Sequence[Candidate]) -> Flo
 
     To words and vectors one setting is much like the others: `DB_HOST` shares both its words with `DB_HOST_PORT`.
     """
-    whole = [re.compile(rf"(?<![\w.-]){re.escape(one)}(?![\w-])", re.ASCII) for one in question.identifiers]
+    asked = [rf"(?<![\w.-]){re.escape(one)}(?![\w-])" for one in question.identifiers]
+    before = r"^[^\w\n]*(?:\w+[\"' ]*[:=][^\w\n]*)?"  # the marks of an item or row, or a key: `"id": "A-17"`
+    patterns = [(re.compile(one, re.ASCII), re.compile(before + one, re.ASCII | re.MULTILINE)) for one in asked]
 
-    def near(pattern: re.Pattern[str], note: Candidate) -> float:
-        places = {"\n".join(_HEADING.findall(note.text)): 1.0, "\n".join((note.title, *note.section)): BELOW_HEADING}
-        return next((share for text, share in (*places.items(), (note.text, IN_TEXT)) if pattern.search(text)), 0.0)
+    def near(whole: re.Pattern[str], first: re.Pattern[str], note: Candidate) -> float:
+        if whole.search("\n".join(_HEADING.findall(note.text))):
+            return 1.0
+        if whole.search("\n".join((note.title, *note.section))) or first.search(note.text):
+            return BELOW_HEADING
+        return IN_TEXT if whole.search(note.text) else 0.0
 
-    found = [[near(pattern, note) for pattern in whole] for note in candidates]
-    return np.array(found, dtype=np.float32).reshape(len(candidates), len(whole))
+    found = [[near(*pattern, note) for pattern in patterns] for note in candidates]
+    return np.array(found, dtype=np.float32).reshape(len(candidates), len(asked))
 
 
 @lru_cache(maxsize=50_000)

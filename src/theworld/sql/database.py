@@ -263,9 +263,10 @@ class Database:
                 select = exp.select(cell).distinct().from_(table(own.name, "t")).order_by(cell.copy())
                 rows, _ = self._run(select, tenant=tenant, names=VALUES_PER_COLUMN)
                 for value in () if rows.truncated else (str(v) for (v,) in rows.rows if v not in (None, "")):
+                    meaning = Meaning("value", f"{class_id}.{attribute.id}={value}", value)
                     for said in labels_for(fold_in_place(value).strip(), sections=("values",)):
                         if len(said) > 1:
-                            yield said, Meaning("value", f"{class_id}.{attribute.id}={value}", value)
+                            yield from ((form, meaning) for form in forms_of(said))
 
 
 def _said(key: Cell, names: Sequence[Cell], table: ClassTable) -> list[str]:

@@ -49,7 +49,6 @@ _LIMITS: tuple[tuple[type[exp.Expr], Callable[[Any], object], str], ...] = (
     (exp.Join, lambda n: n.side in {"", "LEFT"} and n.kind in {"", "INNER"}, "joins are only INNER or LEFT"),
     (exp.Join, lambda n: not n.method and not n.args.get("using"), "joins only have ON"),
     (exp.With, lambda n: not n.args.get("recursive"), "WITH RECURSIVE is not allowed"),
-    (exp.Identifier, lambda n: _NAME.fullmatch(n.name), "names only hold letters, digits, _ and blanks"),
     (exp.Star, lambda n: isinstance(n.parent, exp.Count | exp.Select), "* only stands in COUNT and SELECT"),
     (exp.Limit, lambda n: isinstance(n.expression, exp.Literal) and n.expression.is_int, "LIMIT is a number"),
     (exp.Like, lambda n: len(n.expression.name) <= 50, "patterns have at most 50 characters"),
@@ -121,6 +120,8 @@ class _Check:
         """Check, restrict, and generate."""
         if type(tree) is not exp.Select:
             raise refused(f"only SELECT is run, not {tree.key.upper()}")
+        mapped = {name for table in self._tables.values() for name in (*table.name.split("."), *table.columns)}
+        known = {name.casefold() for name in mapped}
         nodes = list(tree.walk())
         if len(nodes) > MOST_NODES or max(node.depth for node in nodes) > MOST_DEPTH:
             raise refused("it is too large")
@@ -130,6 +131,8 @@ class _Check:
                 raise refused(f"{node.key.upper().replace('_', ' ')} is not allowed")
             if isinstance(node, exp.Placeholder) and node.name not in self._parameters:
                 raise refused(f"the parameter {node.name or '?'} has no value")
+            if isinstance(node, exp.Identifier) and not (_NAME.fullmatch(node.name) or node.name.casefold() in known):
+                raise refused(f"names that are not mapped only hold letters, digits, _ and blanks: {node.sql()[:40]}")
             broken = next((why for kind, allowed, why in _LIMITS if isinstance(node, kind) and not allowed(node)), None)
             if broken:
                 raise refused(f"{broken}: {node.sql()[:40]}")
@@ -147,6 +150,9 @@ class _Check:
         own, most = tree.args.get("limit"), self._max_rows + 1
         if own is None or int(own.expression.this) > most:
             tree.set("limit", exp.Limit(expression=exp.Literal.number(most)))
+        if self._dialect == "postgres":  # where its driver looks for parameters
+            for identifier in tree.find_all(exp.Identifier):
+                identifier.set("this", identifier.this.replace("%", "%%"))
         return Statement(tree.sql(dialect=self._dialect, comments=False), self._parameters)
 
     def _check_names(self, tree: exp.Expr) -> None:

@@ -27,6 +27,7 @@ from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
 from theworld.stores.opening import DERIVED, WriterLock, check_folder, remember
 from theworld.stores.projections import Progress
 
+_SQLITE = b"SQLite format 3\0"
 _PAGES = 2_000
 """Copied at once; writers wait for no longer than this takes."""
 
@@ -98,6 +99,9 @@ def _copy(source: Path, target: Path, progress: Progress | None) -> None:
 
 def _check(file: Path) -> None:
     """Raise StoreError when a file is no ledger of a version that this program knows, or is damaged."""
+    with file.open("rb") as begun:
+        if begun.read(len(_SQLITE)) != _SQLITE:
+            raise StoreError("this is no backup.", where=str(file), remedy="Name a file made by `theworld backup`.")
     with closing(SqliteDatabase(file, writable=False)) as database:
         database.check()
         if not opening.is_older(opening.read_version(database)):

@@ -84,6 +84,9 @@ _COLON = re.compile(r"[:：][\s*_]*\Z")
 _TERM = re.compile(rf"\s*(?:[-*+]\s+|\d+[.)]\s+)?\*\*[^*\n]{{1,{LONGEST_TERM}}}\*\*\s*\Z")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
 _LINE_END = 20
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_MARGIN = re.compile(r"[ \t]*(?!\s|[})\],;]|end\b|else\b|</|\Z)")
+"""Before a line that is not blank and closes nothing."""
 FENCE = re.compile(r"^[ \t]*(?:`{3,}(?!.*`)|~~~)", re.MULTILINE)
 """A line that opens or closes a code block."""
 
@@ -98,6 +101,18 @@ def announces(text: str) -> bool:
     """Return whether a text's last line belongs to what follows: a heading, a bold term, what ends with a colon."""
     line = text[text.rstrip().rfind("\n") + 1 :]
     return ends_with_colon(text) or _TERM.match(line) is not None or _HEADING.match(line) is not None
+
+
+def outer_pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return (start, end) of the pieces of text[start:end] that begin with its least indented lines after the first.
+
+    What only closes a bracket or block ends a piece: entries of an array, keys with what stands below them, rows.
+    """
+    lines = [match.span() for match in _LINE.finditer(text, start, end)]
+    margins = [_MARGIN.match(text, *line) for line in lines]
+    least = min((margin.end() - margin.start() for margin in margins[1:] if margin), default=0)
+    begins = [margin.start() for margin in margins[1:] if margin and margin.end() - margin.start() == least]
+    return list(zip([start, *begins], [*begins, end], strict=True)) if end > start else []
 
 
 def open_fence(text: str) -> str:

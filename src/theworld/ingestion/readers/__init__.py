@@ -51,7 +51,7 @@ READERS: dict[str, Reader] = {
     **{extension: module.read for module in _MODULES for extension in module.EXTENSIONS},
     **dict.fromkeys(folder.RST, _read_rst),
     **dict.fromkeys(_NEWER, _refuse),
-    ".jsonl": tables.read_lines,
+    **dict.fromkeys((".jsonl", ".ndjson"), tables.read_lines),
     **dict.fromkeys(mail.EXTENSIONS, _read_mail),
     **dict.fromkeys(mail.CALENDARS, mail.read_calendar),
     **dict.fromkeys((".srt", ".vtt"), read_subtitles),

@@ -11,9 +11,11 @@ A block above the limit of a note is divided at its blank lines; its signature g
 from __future__ import annotations
 
 import ast
+import json
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from theworld.ingestion.notes import Block
 from theworld.ingestion.readers.document import SourceDocument, read_text, require_text
+from theworld.text.sentences import outer_pieces
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -43,6 +46,9 @@ _OTHER = (
 ).split()
 _CONFIGURATION = ".json .json5 .jsonc .yaml .yml .toml .ini .cfg .conf .properties .xml .xsd .log".split()
 EXTENSIONS = (".py", ".pyi", *GRAMMARS, *_OTHER, *_CONFIGURATION)
+
+LONGEST_READABLE = 500
+"""Characters of a line of JSON; where one is longer, the file was written for programs."""
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ABOVE = re.compile(r"[ \t]*(?://|/\*|\*|--|@|#\[|#[ \t!:]|#\r?$)")
@@ -86,10 +92,25 @@ def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document, titled by its name; none of an empty file, which code has for its own reasons."""
     if path.is_file() and not path.stat().st_size:
         return
-    text = require_text(read_text(path), path)
-    code = _Code(text)
-    blocks = code.within(symbols_of(text, path.suffix.lower()), 0, len(code.lines), ())
+    text, kind = read_text(path), path.suffix.lower()
+    if kind == ".json":
+        text = _in_lines(text)
+    text = require_text(text, path)
+    if kind == ".json" and text.lstrip("\ufeff \t\r\n").startswith("["):
+        entries = outer_pieces(text, 0, len(text.rstrip()))
+        blocks = [Block("table", 0, len(text.rstrip()), parts=tuple(entries))]
+    else:
+        code = _Code(text)
+        blocks = list(code.within(symbols_of(text, kind), 0, len(code.lines), ()))
     yield SourceDocument(path.name, text, blocks=tuple(blocks))
+
+
+def _in_lines(text: str) -> str:
+    """Return JSON of lines too long to be read, or of escaped characters, an entry a line; any other text as it is."""
+    with suppress(ValueError, RecursionError):
+        if "\\u" in text or max(map(len, text.splitlines()), default=0) > LONGEST_READABLE:
+            return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+    return text
 
 
 class _Code:

@@ -2,7 +2,7 @@
 
 A table as text is read as it is written: one block whose parts are its rows and whose lead is the first. The delimiter
 is found by the csv module; a row may hold line breaks within quotes. Where quotes are never closed, lines are the rows.
-A corpus is JSON lines of `_id`, `title`, `text` and optional `metadata` and `aliases`.
+A corpus is JSON lines of `_id`, `title`, `text` and optional `metadata` and `aliases`; other JSON lines are rows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
@@ -188,13 +189,19 @@ MOST_FAILURES = 100
 def read_lines(path: Path) -> Iterator[SourceDocument | FailedSource]:
     """Yield a document for every good line and a failure for every bad one; blank lines are passed over.
 
-    Raises IngestionError when the file cannot be read or holds no line.
+    Where the first line is an object without `_id`, the file is no corpus but one table, a row a line. Raises
+    IngestionError when the file cannot be read or holds no line.
     """
     if not path.is_file():
         raise IngestionError("this is not a regular file", where=str(path))
     good, bad = 0, 0
     try:
         with path.open("rb") as file:
+            first = next(filter(bytes.strip, file), b"")
+            if first.lstrip(b"\xef\xbb\xbf \t").startswith(b"{") and b'"_id"' not in first:
+                yield _rows_of_json(path)
+                return
+            file.seek(0)
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
@@ -213,6 +220,21 @@ def read_lines(path: Path) -> Iterator[SourceDocument | FailedSource]:
         yield FailedSource(str(path), f"{bad - MOST_FAILURES:,} further lines are not documents")
     if not good and not bad:
         raise IngestionError("there is no document in it", where=str(path), remedy="A line is {_id, title, text}.")
+
+
+def _rows_of_json(path: Path) -> SourceDocument:
+    text = require_text(read_text(path), path)
+    if "\\u" in text:
+        text = "\n".join(map(_unescaped, text.splitlines()))
+    rows = tuple(match.span() for match in _LINE.finditer(text) if match.group().strip())
+    return SourceDocument(title_from_name(path), text, blocks=(Block("table", rows[0][0], rows[-1][1], parts=rows),))
+
+
+def _unescaped(line: str) -> str:
+    """Return JSON with the characters themselves in place of their numbers, what is no JSON as it is."""
+    with suppress(ValueError, RecursionError):
+        return json.dumps(json.loads(line), ensure_ascii=False)
+    return line
 
 
 def _document(line: bytes, path: Path) -> SourceDocument:

@@ -22,6 +22,8 @@ _Range = tuple[tuple[int, int], tuple[int, int]]
 """First row and column, last row and column of merged cells, from 0."""
 _FORMAT = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|\[[^\]]*\]|[_*].|([#0?.,]+)|(.)')
 """Of a number's format: text, currencies, single characters, (colours, space), digits, signs."""
+_NO_RESULT = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
+"""A formula whose value is not stored."""
 _BESIDE = "\xa0"
 """Stands between what a cell says and a comment on it; a space in the end."""
 _WORD = re.compile(r"\W*[^\W\d_]")
@@ -170,6 +172,12 @@ def _excel(data: bytes) -> tuple[str, _Sheets]:
     def rows(sheet: Any) -> list[list[str]]:
         sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
         found = [[_words(cell.value, cell.number_format or "") for cell in row] for row in sheet.iter_rows()]
+        if _NO_RESULT.search(archive.read(sheet._worksheet_path)):  # its program has never computed it: say by what
+            entered = load_workbook(BytesIO(data), read_only=True)[sheet.title]
+            entered.reset_dimensions()
+            for values, cells in zip(found, entered.iter_rows(), strict=True):
+                formulas = (getattr(cell.value, "text", cell.value) for cell in cells)
+                values[:] = [value or _words(formula) for value, formula in zip(values, formulas, strict=True)]
         for cell, said in comments_of_sheet(archive, sheet._worksheet_path).items():
             y, x = (place - 1 for place in coordinate_to_tuple(cell))
             if y >= len(found) or not found[y]:  # below all others, or in an empty row

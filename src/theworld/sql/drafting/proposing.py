@@ -23,6 +23,8 @@ from theworld.text.language import has_ideographs
 
 GLOSSARY: Mapping[str, Any] = load_table("theworld.sql", "data/glossary.yaml")
 LONGEST_VALUE = 60
+_BRACKET = re.compile(r"\s*[(（\[]\s*(.{1,20}?)\s*[)）\]]\s*$")
+"""The unit in a column's name: Deposit (EUR)."""
 _LETTER = re.compile(r"[^\W\d_]")
 _CODE = re.compile(r"(-?\d+)\s*[=:：\-]?\s*([^\W\d_][^\s,，;；/、\d]*)")
 
@@ -125,7 +127,10 @@ class _Draft:
 
     def _column(self, table: TableFacts, column: ColumnFacts) -> ColumnDraft:
         said, numeric = comment_label(column.comment), column.kind in {"number", "integer"}
-        parts = words_of(column.name).split()
+        bare, _, bracket = _BRACKET.sub("\n\\1", column.name).partition("\n")
+        if sum(_BRACKET.sub("", other) == bare for other in table.columns) > 1:  # price (EUR) beside price (USD)
+            bare, bracket = column.name, ""
+        parts = words_of(bare).split()
         unit = next((u for u in GLOSSARY["units"] if u in parts), "") if numeric else ""
         words = re.sub(r"^(?:is|has) ", "", " ".join(parts).removesuffix(f" {unit}"))
         own = next((f"{label} " for label in self._called[table.name] if words.startswith(f"{label} ")), "")
@@ -137,7 +142,7 @@ class _Draft:
             made |= {"type": "codes", "codes": codes, "sure": sure, "why": why}
         elif numeric and column.name not in table.key and not _is_one_of(column.name, "tenants"):
             total = "average" if "unit price" in called else "sum"  # what one piece costs adds up to nothing
-            made |= {"type": column.kind, "total": total, "unit": GLOSSARY["units"].get(unit, "")}
+            made |= {"type": column.kind, "total": total, "unit": GLOSSARY["units"].get(unit, bracket)}
             billed = GLOSSARY["revenue"]
             tables = {part for label in self._called[table.name] for part in (label, *label.split())}
             if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and _main_date(table):
