@@ -81,7 +81,7 @@ WRONG = [
     ("join", changed("{column: quoted}", "{table: q}"), 17, "relation quotes", "source_key"),
     ("no table", changed("    table: {name", "    # {name"), 17, "relation quotes", "bad mapping"),
     ("lost column", changed("    table: {name", "    # {name"), 11, "attribute book.pages", "bad mapping"),
-    ("column name", changed("column: pages", "column: 'a; b'"), 11, "attribute book.pages", "column"),
+    ("column name", changed("column: pages", 'column: "a\\tb"'), 11, "attribute book.pages", "column"),
     ("type", changed("type: integer", "type: colour"), 11, "attribute book.pages", "type"),
     ("enum", changed("type: enum", "type: string"), 12, "attribute book.state", "`values` are for type enum"),
     ("measure", changed("type: integer", "type: date"), 11, "attribute book.pages", "aggregation sum needs a number"),

@@ -318,7 +318,7 @@ def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
 
 
 def _entries(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:
-    """Return the least indented lines of text[start:end] with what stands below them, those of each that is too long."""
+    """Return the least indented lines of text[start:end], each with what stands below it; of one too long, its own."""
     found, waiting = list[tuple[int, int]](), [(start, end)]
     while waiting:
         piece = waiting.pop()

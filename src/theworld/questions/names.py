@@ -82,7 +82,7 @@ def capitalised_names(text: str) -> Iterator[tuple[Place, str]]:
 
 
 def identifiers(text: str) -> Iterator[str]:
-    """Yield what is written as code is, each once: `MAX_SIZE`, `server.port`, `--dry-run`, `maxSize`, `SKU-1041`, `M017`."""
+    """Yield what is written as code is, each once: MAX_SIZE, server.port, --dry-run, maxSize, SKU-1041, M017."""
     yield from dict.fromkeys(match.group() for match in IDENTIFIER.finditer(text[:LONGEST_READ]))
 
 

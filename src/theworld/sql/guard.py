@@ -120,8 +120,6 @@ class _Check:
         """Check, restrict, and generate."""
         if type(tree) is not exp.Select:
             raise refused(f"only SELECT is run, not {tree.key.upper()}")
-        mapped = {name for table in self._tables.values() for name in (*table.name.split("."), *table.columns)}
-        known = {name.casefold() for name in mapped}
         nodes = list(tree.walk())
         if len(nodes) > MOST_NODES or max(node.depth for node in nodes) > MOST_DEPTH:
             raise refused("it is too large")
@@ -131,11 +129,10 @@ class _Check:
                 raise refused(f"{node.key.upper().replace('_', ' ')} is not allowed")
             if isinstance(node, exp.Placeholder) and node.name not in self._parameters:
                 raise refused(f"the parameter {node.name or '?'} has no value")
-            if isinstance(node, exp.Identifier) and not (_NAME.fullmatch(node.name) or node.name.casefold() in known):
-                raise refused(f"names that are not mapped only hold letters, digits, _ and blanks: {node.sql()[:40]}")
             broken = next((why for kind, allowed, why in _LIMITS if isinstance(node, kind) and not allowed(node)), None)
             if broken:
                 raise refused(f"{broken}: {node.sql()[:40]}")
+        self._check_identifiers(tree)
         self._check_names(tree)
         tree = self._qualified(tree)
         for select in tree.find_all(exp.Select):
@@ -150,10 +147,21 @@ class _Check:
         own, most = tree.args.get("limit"), self._max_rows + 1
         if own is None or int(own.expression.this) > most:
             tree.set("limit", exp.Limit(expression=exp.Literal.number(most)))
-        if self._dialect == "postgres":  # where its driver looks for parameters
-            for identifier in tree.find_all(exp.Identifier):
-                identifier.set("this", identifier.this.replace("%", "%%"))
-        return Statement(tree.sql(dialect=self._dialect, comments=False), self._parameters)
+        return Statement(self._written(tree), self._parameters)
+
+    def _written(self, tree: exp.Expr) -> str:
+        """Return what the engine is sent; in names of PostgreSQL a % would begin a parameter to its driver."""
+        for name in tree.find_all(exp.Identifier) if self._dialect == "postgres" else ():
+            name.set("this", name.this.replace("%", "%%"))
+        return tree.sql(dialect=self._dialect, comments=False)
+
+    def _check_identifiers(self, tree: exp.Expr) -> None:
+        """Names of the mapping may hold any character, names that a statement gives its columns and tables may not."""
+        known = {name.casefold() for table in self._tables.values() for name in table.columns}
+        known |= {part.casefold() for name in self._tables for part in name.split(".")}
+        for name in tree.find_all(exp.Identifier):
+            if name.name.casefold() not in known and not _NAME.fullmatch(name.name):
+                raise refused(f"names that are not mapped only hold letters, digits, _ and blanks: {name.sql()[:40]}")
 
     def _check_names(self, tree: exp.Expr) -> None:
         """Every table is mapped or a WITH of the statement; every name is written as the mapping writes it."""

@@ -127,9 +127,7 @@ class _Draft:
 
     def _column(self, table: TableFacts, column: ColumnFacts) -> ColumnDraft:
         said, numeric = comment_label(column.comment), column.kind in {"number", "integer"}
-        bare, _, bracket = _BRACKET.sub("\n\\1", column.name).partition("\n")
-        if sum(_BRACKET.sub("", other) == bare for other in table.columns) > 1:  # price (EUR) beside price (USD)
-            bare, bracket = column.name, ""
+        bare, bracket = _apart_from_unit(column.name, table)
         parts = words_of(bare).split()
         unit = next((u for u in GLOSSARY["units"] if u in parts), "") if numeric else ""
         words = re.sub(r"^(?:is|has) ", "", " ".join(parts).removesuffix(f" {unit}"))
@@ -264,6 +262,13 @@ def _pairs(*sections: str) -> Mapping[str, tuple[str, ...]]:
                 for date in (" date", " on", " at"):  # shipped on is the shipped date
                     found.setdefault(word.replace(" date", date), []).extend(other for other in both if other != word)
     return {word: tuple(dict.fromkeys(others)) for word, others in found.items()}
+
+
+def _apart_from_unit(name: str, table: TableFacts) -> tuple[str, str]:
+    """Return a column's name and the unit in brackets behind it: "Deposit", "EUR"; not of one of two prices."""
+    bare, _, bracket = _BRACKET.sub("\n\\1", name).partition("\n")
+    alone = sum(_BRACKET.sub("", other) == bare for other in table.columns) == 1
+    return (bare, bracket) if alone else (name, "")
 
 
 def words_of(name: str) -> str:
