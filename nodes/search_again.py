@@ -15,12 +15,14 @@ from langgraph.types import Overwrite
 
 from theworld.answers.sureness import probability_in, sureness_of
 from theworld.models.embedders import common_words
+from theworld.questions import read_question
 from theworld.questions.words import respelt
 from theworld.state import Context, QueryState, Update, context_of
 from theworld.stores.protocols import FEWEST_NOTES
 
-LEAST_GAIN = 3.0
-"""Times the odds of the first search: words of the question before are found again, whatever is asked now."""
+GAIN_PER_WORD = 0.4
+"""How many times the odds of the first search must be, for each content word of the question: words of the one before
+are found again, whatever is asked now, and the more a question says itself, the less it needs them."""
 
 Search = Callable[[QueryState, Context], Mapping[str, Any]]
 """Searches for a state's query, from the channels to the reranked candidates; returns the values of the state."""
@@ -59,7 +61,8 @@ def search_again(state: QueryState, runtime: Runtime[Context], *, search: Search
     )
     found = QueryState.model_validate(search(again, context.model_copy(update={"strict": False})))
     whole = found.rerank_outcome == "complete" and not found.degradations
-    gain = LEAST_GAIN if query == state.reference.in_context else 1.0
+    words = len(read_question(state.query, state.language).content) if query == state.reference.in_context else 0
+    gain = max(GAIN_PER_WORD * words, 1.0)
     if not whole or _odds(probability_in(found, context)) < gain * _odds(probability_in(state, context)):
         return {}
     return {
