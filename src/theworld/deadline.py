@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -103,16 +104,11 @@ def seconds_to_wait(value: str | None) -> float | None:
     """
     if not value:
         return None
-    try:
+    with suppress(ValueError):
         seconds = float(value)
-    except ValueError:
-        return _until(value)
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
-
-
-def _until(date: str) -> float | None:
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
     try:
-        moment = parsedate_to_datetime(date)
+        moment = parsedate_to_datetime(value)
     except (ValueError, OverflowError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -8,13 +8,7 @@ from typing import Self
 
 from langgraph.errors import GraphBubbleUp
 
-from theworld.errors import (
-    ModelError,
-    RetrievalUnavailableError,
-    StoreError,
-    TheWorldError,
-    WikidataUnavailableError,
-)
+from theworld.errors import ModelError, RetrievalUnavailableError, StoreError, TheWorldError, WikidataUnavailableError
 from theworld.state import Context, Degradation
 
 _OWN = (StoreError, ModelError, WikidataUnavailableError, RetrievalUnavailableError)

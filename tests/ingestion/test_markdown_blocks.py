@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from theworld.ingestion.notes import iter_notes
 from theworld.ingestion.readers.markdown import markdown_blocks, plain_heading
-from theworld.settings.sections import NoteSettings
+from theworld.settings import NoteSettings
 
 PAGE = """Before any heading.
 

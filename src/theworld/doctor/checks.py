@@ -151,9 +151,6 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-PUBLIC_ENDPOINT = "https://api.openai.com/v1"
-
-
 def check_embedders(ledger: Ledger, settings: Settings) -> Iterator[Finding]:
     """Look whether the vectors in the store were made by the models that questions are read with; none is loaded."""
     from theworld.models.registry import load_models
@@ -191,7 +188,9 @@ def check_model(settings: Settings) -> Iterator[Finding]:
         return
     import httpx
 
-    base = (chosen.base_url or PUBLIC_ENDPOINT).rstrip("/")
+    from theworld.models.endpoint import DEFAULT_URL
+
+    base = (chosen.base_url or DEFAULT_URL).rstrip("/")
     headers = {"Authorization": f"Bearer {chosen.api_key.get_secret_value()}"} if chosen.api_key else {}
     try:
         reply = httpx.get(f"{base}/models", headers=headers, timeout=min(10.0, chosen.timeout_s))

@@ -56,7 +56,7 @@ def same_names(
     that several entries have there is nobody's, unless a judge decided whose it is; names of several linked entries are
     left out. Raises StoreError when the snapshot cannot be read.
     """
-    linked: list[_Linked] = [(mention, entry.id, tuple(_names(entry))) for mention, entry in _linked(judgements)]
+    linked: list[_Linked] = [(mention, entry.id, names) for mention, entry, names in _linked(judgements)]
     if entries is None or not (mentioned := _mentioned(notes)):
         return _first_mentioned(linked)
     found = dict(entries.entries_named(list(mentioned)))
@@ -75,12 +75,11 @@ def same_names(
 def entry_of(name: str, judgements: Sequence[EntityJudgement]) -> EntityCandidate | None:
     """Return the entry a name was linked to, by mention first, then by its label and aliases."""
     key = entity_key(name)
-    for mention, entry in _linked(judgements):
+    linked = list(_linked(judgements))
+    for mention, entry, _ in linked:
         if entity_key(mention) == key:
             return entry
-    entries = {
-        entry.id: entry for _, entry in _linked(judgements) if any(entity_key(other) == key for other in _names(entry))
-    }
+    entries = {entry.id: entry for _, entry, names in linked if key in map(entity_key, names)}
     return next(iter(entries.values())) if len(entries) == 1 else None
 
 
@@ -115,9 +114,8 @@ def _fits(entry: NamedEntry, types: set[str]) -> bool:
     return "person" in tagged if said == "person" else tagged != {"person"}
 
 
-def _linked(judgements: Sequence[EntityJudgement]) -> Iterator[tuple[str, EntityCandidate]]:
-    return ((item.label, item.selection) for item in judgements if item.matched and item.selection is not None)
-
-
-def _names(entry: EntityCandidate) -> Iterator[str]:
-    yield from (name for name in (entry.label, *(entry.aliases or ())) if name)
+def _linked(judgements: Sequence[EntityJudgement]) -> Iterator[tuple[str, EntityCandidate, tuple[str, ...]]]:
+    """Yield each mention that was linked, its entry, and everything that is called."""
+    for item in judgements:
+        if item.matched and (entry := item.selection) is not None:
+            yield item.label, entry, tuple(filter(None, (entry.label, *(entry.aliases or ()))))

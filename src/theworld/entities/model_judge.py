@@ -153,13 +153,7 @@ class ModelJudge:
     `sure` is the confidence from which the deterministic judgement stands without a call.
     """
 
-    def __init__(
-        self,
-        model: ChatModel,
-        *,
-        first: DeterministicJudge | None = None,
-        sure: float = 0.85,
-    ) -> None:
+    def __init__(self, model: ChatModel, *, first: DeterministicJudge | None = None, sure: float = 0.85) -> None:
         self._model, self._first, self._sure = model, first or DeterministicJudge(), sure
         self._usage = ModelUsage()
         self._within: Deadline | None = None

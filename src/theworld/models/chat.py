@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -13,14 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from theworld.deadline import Deadline
 from theworld.errors import ModelError
-from theworld.models.endpoint import (
-    RETRIES,
-    BoundedResponse,
-    BrokenReplyError,
-    Endpoint,
-    per_attempt,
-    read_reply,
-)
+from theworld.models.endpoint import RETRIES, BoundedResponse, BrokenReplyError, Endpoint, per_attempt, read_reply
 from theworld.models.onnx_encoder import encodable
 from theworld.models.protocols import ChatMessage, Completion
 from theworld.settings import ModelSettings
@@ -61,8 +54,10 @@ class _Heard:
     usage: _Usage | None = None
     half: str = ""
     """The first half of a character that servers may cut in two; the next piece brings the other."""
-    begun: bool = False
-    """True once the server has begun to answer: from then on it counts tokens."""
+    calls: int = 0
+    """Calls up to this answer; 0 until the server has begun it: from then on it counts tokens."""
+    since: float = field(default_factory=time.perf_counter)
+    """When the first call began."""
 
     def add(self, event: Any) -> str:
         """Take in one event of a stream and return its piece of text."""
@@ -98,24 +93,21 @@ class OpenAIChatModel:
 
     def complete(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Completion:
         """Return one answer; ModelError when there is none within the limit over all retries."""
-        deadline, began, heard = self._deadline(timeout_s), time.perf_counter(), _Heard()
+        deadline, heard = self._deadline(timeout_s), _Heard()
         try:
-            reply, calls = self._call(partial(self._ask, messages), deadline)
-            choice = reply.choices[0]
-            heard = _Heard(choice.message.content or "", choice.finish_reason, _usage(reply.usage), begun=True)
-            completion = self._completion(messages, heard, calls, deadline)
+            reply, heard.calls = self._call(partial(self._ask, messages), deadline)
+            choice, heard.usage = reply.choices[0], _usage(reply.usage)
+            heard.text, heard.finish = choice.message.content or "", choice.finish_reason
+            return self._completion(messages, heard, deadline)
         except ModelError as error:
-            self._note_failure(error, messages, heard, began)
+            error.usage = self._logged(messages, heard, error)
             raise
-        self._log(completion.usage, began)
-        return completion
 
     def stream(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Iterator[str | Completion]:
         """Yield pieces of text, then one Completion; ModelError when it breaks off (retries end with the opening)."""
-        deadline, began, heard = self._deadline(timeout_s), time.perf_counter(), _Heard()
+        deadline, heard = self._deadline(timeout_s), _Heard()
         try:
-            events, calls = self._call(partial(self._open, messages), deadline)
-            heard.begun = True
+            events, heard.calls = self._call(partial(self._open, messages), deadline)
             try:
                 for event in events:
                     deadline.check()
@@ -124,14 +116,13 @@ class OpenAIChatModel:
                 if heard.finish is None:
                     raise BrokenReplyError("the stream ended before the answer was complete")
             except Exception as error:
-                raise self._endpoint.failure(error, deadline, calls=calls) from error
+                raise self._endpoint.failure(error, deadline, calls=heard.calls) from error
             finally:
                 events.close()
-            completion = self._completion(messages, heard, calls, deadline)
+            completion = self._completion(messages, heard, deadline)
         except ModelError as error:
-            self._note_failure(error, messages, heard, began)
+            error.usage = self._logged(messages, heard, error)
             raise
-        self._log(completion.usage, began)
         yield completion
 
     def _deadline(self, timeout_s: float | None) -> Deadline:
@@ -182,41 +173,39 @@ class OpenAIChatModel:
             request["temperature"] = 0  # the same question is to be answered in the same way
         return request
 
-    def _completion(self, messages: Sequence[ChatMessage], heard: _Heard, calls: int, deadline: Deadline) -> Completion:
+    def _completion(self, messages: Sequence[ChatMessage], heard: _Heard, deadline: Deadline) -> Completion:
         if not heard.text.strip():
             error = BrokenReplyError(
                 f"the model said nothing (finish_reason {heard.finish}; model.max_tokens too low?)"
             )
-            raise self._endpoint.failure(error, deadline, calls=calls)
-        return Completion(heard.text, self._used(messages, heard, calls), truncated=heard.finish == "length")
+            raise self._endpoint.failure(error, deadline, calls=heard.calls)
+        return Completion(heard.text, self._logged(messages, heard), truncated=heard.finish == "length")
 
-    def _used(self, messages: Sequence[ChatMessage], heard: _Heard, calls: int) -> ModelUsage:
+    def _used(self, messages: Sequence[ChatMessage], heard: _Heard) -> ModelUsage:
         """Return the tokens, estimated where the server does not count, and their cost where the model has a price."""
-        if heard.usage is not None and (heard.usage.prompt_tokens or heard.usage.completion_tokens):
-            usage = ModelUsage(calls=calls, **heard.usage.model_dump())
-        else:
+        counted = heard.usage or _Usage()
+        estimated = not (counted.prompt_tokens or counted.completion_tokens)
+        if estimated:
             prompt = sum(estimated_tokens(message.content) for message in messages)
-            completion = estimated_tokens(heard.text)
-            usage = ModelUsage(calls=calls, prompt_tokens=prompt, completion_tokens=completion, estimated=True)
+            counted = _Usage(prompt_tokens=prompt, completion_tokens=estimated_tokens(heard.text))
+        usage = ModelUsage(calls=heard.calls, estimated=estimated, **counted.model_dump())
         price = self._settings.prices.get(self.name)
         if price is None:
             return usage.model_copy(update={"unpriced_calls": 1})
         cost = (usage.prompt_tokens * price.input + usage.completion_tokens * price.output) / 1_000_000
         return usage.model_copy(update={"cost": {price.currency: cost}})
 
-    def _log(self, usage: ModelUsage, began: float, failure: ModelError | None = None) -> None:
+    def _logged(self, messages: Sequence[ChatMessage], heard: _Heard, failure: ModelError | None = None) -> ModelUsage:
+        """Return what the calls consumed, logged: after a failure before the answer was begun the calls alone."""
+        unheard = ModelUsage(calls=failure.calls) if failure is not None and not heard.calls else None
+        usage = unheard or self._used(messages, heard)
         cost = ", ".join(f"{currency} {amount:.6f}" for currency, amount in usage.cost.items()) or "unknown"
         counts = f"calls={usage.calls} prompt_tokens={usage.prompt_tokens} completion_tokens={usage.completion_tokens}"
-        spent = f"estimated={usage.estimated} cost={cost} ms={(time.perf_counter() - began) * 1000:.0f}"
+        spent = f"estimated={usage.estimated} cost={cost} ms={(time.perf_counter() - heard.since) * 1000:.0f}"
         outcome = "answered" if failure is None else f"failed: {failure}"
         level = logging.INFO if failure is None else logging.WARNING
         _LOG.log(level, "model=%s %s %s outcome=%s", self.name, counts, spent, outcome)
-
-    def _note_failure(self, error: ModelError, messages: Sequence[ChatMessage], heard: _Heard, began: float) -> None:
-        """Give the error what its calls consumed: the tokens of an answer that was begun, else only the calls."""
-        usage = self._used(messages, heard, error.calls) if heard.begun else ModelUsage(calls=error.calls)
-        error.usage = usage
-        self._log(usage, began, error)
+        return usage
 
 
 def _usage(reported: Any) -> _Usage | None:

@@ -177,8 +177,7 @@ class Alignment:
 
     def mapped(self, vector: FloatArray) -> FloatArray:
         """Return the unit vector, shape (dimension of the target,), in the target space."""
-        moved = vector @ self.weights[:-1] + self.weights[-1]
-        return np.asarray(moved / max(float(np.linalg.norm(moved)), 1e-9), dtype=np.float32)
+        return unit(vector @ self.weights[:-1] + self.weights[-1])
 
 
 @cache

@@ -102,10 +102,6 @@ class Endpoint:
     def call(self, request: Callable[[Any, Deadline], T], deadline: Deadline) -> tuple[T, int]:
         """Return what `request(client, deadline)` returns and the attempts it took; ModelError when all failed."""
         client = self._client.get()
-        try:
-            deadline.check()
-        except DeadlineExceededError as error:
-            raise self.failure(error, deadline, calls=0) from error
         retrying = Retrying(
             stop=lambda state: (
                 state.attempt_number > self._retries or state.upcoming_sleep * 1000 >= deadline.remaining_ms()
@@ -115,10 +111,11 @@ class Endpoint:
             reraise=True,
         )
         try:
+            deadline.check()
             result = retrying(request, client, deadline)
         except Exception as error:
-            raise self.failure(error, deadline, calls=int(retrying.statistics.get("attempt_number", 1))) from error
-        return result, int(retrying.statistics.get("attempt_number", 1))
+            raise self.failure(error, deadline, calls=retrying.statistics.get("attempt_number", 0)) from error
+        return result, retrying.statistics["attempt_number"]
 
     def warm(self) -> None:
         """Make the client now: its package takes a second to load, which the first call's time limit need not bear."""

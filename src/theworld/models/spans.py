@@ -71,21 +71,19 @@ def clean(text: str, span: Span) -> Span | None:
 
 
 def _trim_edges(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and (text[start] in _EDGE or text[start] in _PAIRS or _unpaired(text, start, end, start)):
+    while start < end:
+        first = text[start]
+        if first not in _EDGE and first not in _PAIRS and _OPENING.get(first, first) in text[start:end]:
+            break
         start += 1
     while start < end and not (text[end - 1] == "." and _DOTTED.search(text, start, end)):
-        if text[end - 1] not in _EDGE and text[end - 1] not in _OPENING and not _unpaired(text, start, end, end - 1):
+        last = text[end - 1]
+        if last not in _EDGE and last not in _OPENING and _PAIRS.get(last, last) in text[start:end]:
             break
         end -= 1
     if start < end and text.find(_OPENING.get(text[start], "\0"), start, end) == end - 1:
         return start + 1, end - 1
     return start, end
-
-
-def _unpaired(text: str, start: int, end: int, at: int) -> bool:
-    bracket = text[at]
-    partner = _OPENING.get(bracket) or _PAIRS.get(bracket)
-    return partner is not None and partner not in text[start:end]
 
 
 word_lists = partial(load_table, "theworld.models", "data/mentions.yaml")

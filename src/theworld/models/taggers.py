@@ -249,14 +249,17 @@ def _spans(words: Sequence[tuple[str, str]], start: int) -> Iterator[Span]:
     between, while long transliterations come in two parts (of 39 pairs in 300 passages all but a few).
     """
     for kind, group in itertools.groupby(joined_words(words), key=lambda word: _KINDS.get(word[1])):
-        if kind in {"person", "time"}:
-            surface = "".join(word for word, _ in group)
-            yield from _span(surface, kind, start)
+        apart = [word for word, _ in group]
+        for surface in ["".join(apart)] if kind in {"person", "time"} else apart:
+            if kind == "time":
+                if (found := type_of_time(surface)) is not None:
+                    yield Span(start, start + len(surface), found, FACT)
+            elif kind is not None:
+                left = len(surface) - len(surface.lstrip(_LOOSE_START))
+                right = len(surface.rstrip(_LOOSE_END))
+                if left < right and surface not in _ERAS:
+                    yield Span(start + left, start + right, type_by_ending(surface[left:right], kind), NAME)
             start += len(surface)
-        else:
-            for word, _ in group:
-                yield from _span(word, kind, start)
-                start += len(word)
 
 
 def joined_words(words: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -269,17 +272,6 @@ def joined_words(words: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         else:
             found.append((word, tag))
     return found
-
-
-def _span(surface: str, kind: MentionType | Literal["time"] | None, start: int) -> Iterator[Span]:
-    if kind == "time":
-        if (found := type_of_time(surface)) is not None:
-            yield Span(start, start + len(surface), found, FACT)
-    elif kind is not None:
-        left = len(surface) - len(surface.lstrip(_LOOSE_START))
-        right = len(surface.rstrip(_LOOSE_END))
-        if left < right and surface not in _ERAS:
-            yield Span(start + left, start + right, type_by_ending(surface[left:right], kind), NAME)
 
 
 @cache

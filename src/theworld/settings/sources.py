@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, InitSettingsSource
 
 from theworld.errors import SettingsError
-from theworld.settings.sections import is_secret
 
 S = TypeVar("S", bound=BaseSettings)
 OriginKind = Literal["default", "file", "environment", "argument"]
@@ -52,12 +51,8 @@ Layers = tuple[Mapping[str, Origin], ...]
 """What each source sets, highest rank first: dotted name -> origin."""
 
 
-class OpenAIVariables(PydanticBaseSettingsSource):
+class OpenAIVariables(InitSettingsSource):
     """The source of least rank but the defaults: OPENAI_BASE_URL and OPENAI_API_KEY of environment or .env."""
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
-        """Return nothing for single fields: the source answers as a whole."""
-        return None, field_name, False
 
     def __call__(self) -> dict[str, Any]:
         """Return the nested values found."""
@@ -113,6 +108,11 @@ def section_of(field: FieldInfo) -> type[BaseModel] | None:
     """Return the section a field holds, None for a plain value."""
     kind = field.annotation
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Return whether a field holds a secret, which is never shown and may lie in a file."""
+    return SecretStr in (field.annotation, *get_args(field.annotation))
 
 
 def variable(prefix: str, setting: str) -> str:

@@ -20,17 +20,10 @@ from pydantic_core import to_json
 from theworld.structure import remedies
 from theworld.structure.remedies import Remedied, fold, labels_of
 from theworld.structure.report import Path, Repair
-from theworld.structure.targets import (
-    Place,
-    Target,
-    named_fields,
-    only_list_field,
-    options_of,
-    places_at,
-    tags_of,
-)
+from theworld.structure.targets import Place, Target, named_fields, only_list_field, options_of, places_at, tags_of
 
 MAX_ROUNDS = 5
+BRACKETS_BEHIND = re.compile(r"[(（\[【][^()（）\[\]【】]{0,60}[)）\]】]\s*$")
 LISTS = ("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type")
 
 
@@ -183,9 +176,7 @@ class _Fitting:
             names = {field.key: {fold(name) for name in (*field.names, field.title)} - {""} for field in fields}
             wanted = names.keys() - data.keys()
             for old in [key for key in data if key not in names]:
-                bare = re.sub(
-                    r"[(（\[【][^()（）\[\]【】]{0,60}[)）\]】]\s*$", "", old
-                )  # what stands in brackets after it
+                bare = BRACKETS_BEHIND.sub("", old)
                 fits = [field for field in wanted if not names[field].isdisjoint((fold(old), fold(bare)))]
                 if len(fits) == 1:
                     new = fits[0]

@@ -106,7 +106,6 @@ class Search:
         if not self.text.strip():
             self.attempts.append(("direct_json", "the content is empty"))
             return self._plugins()
-        found: Candidate | None = None
         try:  # the whole text is JSON, unless it is valid by defaults alone, or a call mistaken for the object
             value = self.target.validator.validate_json(self.text)
             filled = getattr(value, "model_fields_set", None)
@@ -115,21 +114,23 @@ class Search:
                     raise ValueError(f"none of the fields of {self.target.name} is in this object")
                 if "name" in filled and arguments_of_call(from_json(self.text), self.target.fields) is not None:
                     raise ValueError("this is a tool call; its arguments are the object")
-            found = Candidate(value, "direct_json")
+            return Candidate(value, "direct_json")
         except (ValueError, RecursionError) as error:
             self._failed("direct_json", error)
         start = answer_start(self.text)
-        found = found or self._from_region(start, len(self.text))
+        found = self._from_region(start, len(self.text))
         if found is None and start:
             found = self._from_region(0, start)
-        for name, value, known in last_resorts(self.text, self.target) if found is None else ():
+        if found is not None:
+            return found
+        for name, value, known in last_resorts(self.text, self.target):
             try:
                 validated, repairs = self._fit(value)
             except (ValueError, RecursionError) as error:
                 self._failed(name, error)
                 continue
             return Candidate(validated, name, None, known + repairs)
-        return found or self._plugins()
+        return self._plugins()
 
     def report(self, found: Candidate) -> ParseReport[Any]:
         """Return the report about the winner."""

@@ -72,12 +72,7 @@ class BuildReport:
 
 
 def build_snapshot(
-    dump: Path,
-    out: Path,
-    *,
-    min_sitelinks: int = 0,
-    replace: bool = False,
-    progress: Progress | None = None,
+    dump: Path, out: Path, *, min_sitelinks: int = 0, replace: bool = False, progress: Progress | None = None
 ) -> BuildReport:
     """Write the snapshot of a dump to `out`, going on where a stopped run was.
 
@@ -272,7 +267,7 @@ class Line:
 
 
 class Dump:
-    """An open dump. Use it as a context."""
+    """An open dump, to be closed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -153,7 +153,7 @@ class ReplyCache:
 
     def __init__(self, path: Path, *, ttl_s: float, max_bytes: int, now: Callable[[], float] = time.time) -> None:
         self._path, self._ttl, self._max, self._now = path, ttl_s, max_bytes, now
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._bytes: int | None = None
 
@@ -207,9 +207,7 @@ class ReplyCache:
                 return self._connection.execute(statement, values).fetchall()
             except (sqlite3.Error, OSError, UnicodeError) as error:
                 _LOG.warning("the cache of Wikidata replies %s is not usable: %s", self._path, error)
-                if self._connection is not None:
-                    self._connection.close()
-                    self._connection = None
+                self.close()
                 for suffix in ("", "-wal", "-shm") if type(error) is sqlite3.DatabaseError else ():
                     with suppress(OSError):  # in a folder one may only read; else the next use begins a new file
                         self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)

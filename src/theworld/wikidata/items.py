@@ -83,13 +83,12 @@ def read_item(entity: Any) -> Item:
     labels: dict[str, str] = {}
     aliases: dict[str, tuple[str, ...]] = {}
     for language, chain in CHAINS.items():
-        variants = list(dict.fromkeys(_texts(entity.get("labels"), chain)))
-        others = [*variants[1:], *_texts(entity.get("aliases"), chain)]
-        if variants:
-            labels[language] = variants[0]
-        names = dict.fromkeys(name for name in others if not variants or name != variants[0])
+        labelled = list(_texts(entity.get("labels"), chain))
+        names = list(dict.fromkeys([*labelled, *_texts(entity.get("aliases"), chain)]))
+        if labelled:
+            labels[language] = names.pop(0)
         if names:
-            aliases[language] = tuple(names)[:MAX_ALIASES]
+            aliases[language] = tuple(names[:MAX_ALIASES])
     described = {language: next(_texts(entity.get("descriptions"), chain), "") for language, chain in CHAINS.items()}
     sitelinks = entity.get("sitelinks")
     return Item(

@@ -67,7 +67,7 @@ def leaves(value: Any, *, keys: bool = False) -> Iterator[tuple[Path, Any]]:
 
 def texts_of(value: Any, *, numbers: bool = True) -> str:
     """Return all keys and scalars of plain data as one text, with or without its numbers."""
-    return " ".join(str(item) for _, item in leaves(value, keys=True) if numbers or not _is_number(item))
+    return " ".join(str(item) for _, item in leaves(value, keys=True) if numbers or type(item) not in (int, float))
 
 
 def lost_words(text: str, value: Any) -> list[str]:
@@ -75,7 +75,7 @@ def lost_words(text: str, value: Any) -> list[str]:
 
     A number may be written otherwise (`5.00`, `1e5`).
     """
-    left = Counter(_number(str(item)) for _, item in leaves(value) if _is_number(item))
+    left = Counter(_number(str(item)) for _, item in leaves(value) if type(item) in (int, float))
 
     def less_known(match: re.Match[str]) -> str:
         number = float(match[0].replace("_", ""))
@@ -106,10 +106,6 @@ def invented(value: Any, text: str) -> list[tuple[Path, Any]]:
         if not inside:
             found.append((path, item))
     return found
-
-
-def _is_number(item: Any) -> bool:
-    return isinstance(item, (int, float)) and not isinstance(item, bool)
 
 
 def _unpadded(text: str) -> set[str]:

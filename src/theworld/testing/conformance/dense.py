@@ -10,15 +10,7 @@ import pytest
 from theworld.errors import ModelMismatchError
 from theworld.stores.protocols import DenseStore
 from theworld.stores.records import Filters
-from theworld.testing.conformance.documents import (
-    NONE,
-    TENANT,
-    ProjectionConformance,
-    embedded,
-    feed,
-    gone,
-    put,
-)
+from theworld.testing.conformance.documents import NONE, TENANT, ProjectionConformance, embedded, feed, gone, put
 
 NOTES = [
     put("a#0", "one", vectors={"en": embedded(1, 0, 0, tokens={7: (1, 0, 0), 9: (0, 1, 0)})}, metadata={"in": "x"}),
