@@ -10,8 +10,8 @@ from langgraph.runtime import Runtime
 from theworld.answers import probability_in
 from theworld.nodes.answer_parts import FindParts
 from theworld.nodes.search_again import other_wording
-from theworld.references.detection import asks_of_chat_alone
 from theworld.references.recall import asks_what_was_said
+from theworld.references.topics import asks_of_chat_alone
 from theworld.settings import AnswerSettings
 from theworld.state import Channel, Context, QueryState, context_at, context_of
 

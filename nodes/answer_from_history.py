@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from theworld.references.detection import asks_of_chat_alone
 from theworld.references.recall import quote_for
+from theworld.references.topics import asks_of_chat_alone
 from theworld.state import Answer, Citation, Context, QueryState, Update, context_of
 
 CONVERSATION = "conversation"

@@ -14,7 +14,8 @@ import pytest
 
 from chinese_writing import in_traditional
 from theworld import Message, ReferenceResolver
-from theworld.references.chinese_topics import asks_for, joined_names, name_in_answer, topic_of
+from theworld.references.chinese import asks_for, joined_names, name_in_answer
+from theworld.references.topics import topic_of
 from theworld.text.folding import simplified
 
 DATA = Path(__file__).parent / "data"

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from theworld import Message, ReferenceResolver, ReferenceScope, ReferenceType
-from theworld.references.history import looks_like_person, names_in
+from theworld.references.topics import looks_like_person, names_in
 
 TABLE = yaml.safe_load((Path(__file__).parent / "data" / "rewrites_en.yaml").read_text(encoding="utf-8"))
 NEARBY = sorted(Path(__file__).parents[3].glob("*/data/conversation-rewrite/canard-*.jsonl"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from theworld import Message, ReferenceResolver
-from theworld.references.chinese_topics import topic_in
-from theworld.references.history import overlap, topic_tokens
+from theworld.references.topics import overlap, topic_in, topic_tokens
 
 HISTORY = [
     Message("user", "缓存方案怎么做？"),

@@ -29,11 +29,10 @@ from typing import NamedTuple, TypeVar
 
 from theworld.evaluation.metrics import is_run
 from theworld.text.dates import DateSpan, find_dates
-from theworld.text.folding import fold_in_place
+from theworld.text.folding import either, fold_in_place
 from theworld.text.quantities import (
     CHINESE_NUMERAL,
     Quantity,
-    either,
     find_quantities,
     read_numeral,
     unit_of,

@@ -69,9 +69,8 @@ def model_resolver(model: ChatModel, *, turns: int = 10, timeout_s: float | None
     def resolve(query: str, history: Sequence[Message]) -> dict[str, Any]:
         language = detect_language(query)
         shown = transcript(history, last_turns(history, turns), "cn" if language == "zh" else "en") or ""
-        prompt = load_prompt("resolve_reference", language)
         said = harmless(shown[-LONGEST_CONVERSATION:], "conversation")
-        asked = fill_prompt(prompt, conversation=said, question=query)
+        asked = fill_prompt(load_prompt("resolve_reference", language), conversation=said, question=query)
         reply = model.complete([ChatMessage(role="user", content=asked)], timeout_s=timeout_s)
         try:
             return {**extract_json_from_text(reply.text), "usage": reply.usage}

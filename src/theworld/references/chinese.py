@@ -9,23 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from theworld.references.chinese_topics import (
-    ASKING,
-    MEASURE,
-    NO_PERSON,
-    asks_for,
-    bare,
-    joined_names,
-    name_given,
-    says_little,
-    topic_of,
-)
 from theworld.references.config import any_of, pattern_of
 from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
-from theworld.references.frames import in_frame, with_context
-from theworld.references.history import last_answer, topic_tokens
+from theworld.references.frames import ASKING, MEASURE, in_frame, with_context
+from theworld.references.history import last_answer
+from theworld.references.topics import TIME, bare, by_overlap, topic_of, topic_tokens
 from theworld.text.folding import fold_in_place
-from theworld.text.language import has_ideographs
+from theworld.text.language import CJK_RANGES, has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
 _BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")  # with or by what it was done: the next turn may be about either
@@ -41,8 +31,6 @@ _ONE_SIDED = (
     "(?:那么?|还)?(?:(?:和(?![平尚服谐解田睦])|跟(?![踪进单])|与(?!会)|比(?![例赛较如特萨]))[^和跟与]{2,}?(?:有|比|相|哪|一样)"
     "|(?:能不能|会不会|可以|应该|需要|必须|能(?![力量源耗效级])|会(?![议计员场所馆长谈])|要(?![求点素塞闻]))[^，。,;；]{1,12}$)"
 )  # It begins with the other side of a comparison, or with a modal verb: what it is about was said before
-
-
 _PRONOUN = (
     r"^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的)"
     r"|(?<!其)(?:[他她它]们|(?<!吉)(?<!排)他(?!人|乡|国|汀)|她|它)|(?<![尤与极])其(?=[^他它实中余次间])|[那这][里儿边]|当地"
@@ -56,6 +44,20 @@ _SEQUEL = (
     f"^«chinese.rejections»|^{_ONE_SIDED}"
     "|^(?=.{1,15}$)(?:«chinese.additions»|那.*呢$|.*?«chinese.orders»)"
 )  # What rejects or goes on; in a longer query 接着 follows on something in it
+LONGEST_NAME = 14  # characters of an answer that is nothing but a name
+_NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$|^[^的]{2,}在哪[里儿边]?$")
+_ASKS_FOR = re.compile(
+    rf"谁|哪位|哪一?[个条座家款种部本所国只位]|叫什么|(?:什么|啥|多少|几[个种款项克毫]?)(?!时候|地方|年|月|天|人|钱)[{CJK_RANGES}a-z]{{2,8}}?"
+    r"(?:[吗呢啊]|[\s，。？?,!！]|$)"
+)
+_WHO_IS = re.compile("[^的]+是(?:谁|哪位|什么人)")
+_JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
+_SAYS = re.compile(rf"都[很是不有没]|很|非常|更|没有|由|.比|.是|\d\s*{MEASURE}")
+_WHO = re.compile("谁|哪位")
+_BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
+_BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
+_NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
+_NO_PERSON = r"\d|«chinese.things»$"
 
 
 class ChineseFollowUp(FollowUp):
@@ -74,7 +76,9 @@ class ChineseFollowUp(FollowUp):
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
-        value = self._value(self.query)
+        own = bare(self.query)
+        match = self.filler.match(fold_in_place(own)) if own.endswith("呢") else None
+        value = own[slice(*match.span("value"))].strip() if match else ""
         if not value or self.goes_on or not (topic_tokens(value) or value.isascii()):
             return None
         framed = with_context(value, self.filled)
@@ -86,12 +90,6 @@ class ChineseFollowUp(FollowUp):
             return alone
         query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"))
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
-
-    def _value(self, query: str) -> str:
-        """Return what fills the question before in "X呢？", empty for other turns."""
-        text = bare(query)
-        match = self.filler.match(fold_in_place(text)) if text.endswith("呢") else None
-        return text[slice(*match.span("value"))].strip() if match else ""
 
     def _pronouns(self) -> Standalone | None:
         matches = pattern_of(_PRONOUN).finditer(self.folded)
@@ -120,10 +118,9 @@ class ChineseFollowUp(FollowUp):
         about, context = in_frame(before.text)
         topic = topic_of(about)
         goes_on = context and bare(about) == bare(asked)  # 管理员密码是多少, of what stands in its context
-        unclear = any(map(_UNSURE.search, (about, topic)))
-        if goes_on or unclear or not has_ideographs(before.text):
+        if goes_on or any(map(_UNSURE.search, (about, topic))) or not has_ideographs(before.text):
             return None
-        no_person = person and pattern_of(NO_PERSON).search(fold_in_place(topic))
+        no_person = person and pattern_of(_NO_PERSON).search(fold_in_place(topic))
         return Antecedent(topic, before.source) if topic and not no_person else None
 
     def _name_asked(self, *, thing: bool) -> Antecedent | None:
@@ -168,3 +165,63 @@ def _bound(before: str, least: int = 2) -> bool:
     """Whether a name of at least so many characters stands before the pronoun: neither a verb nor what describes it."""
     before = _GOVERNED.sub("", before)
     return not before.endswith("的") and bool(topic_tokens(before)) and len(bare(before)) >= least
+
+
+def says_little(text: str) -> bool:
+    """Return whether a folded question names a word or so ("谁设计的？"): it asks about what the turn before did."""
+    generic = any_of("topics", "cn")
+    asking = generic.match(text)
+    most = 3 if asking and asking.end() > 1 else 2
+    return len(generic.sub("", text)) <= most and not _NAMES_ITS_TOPIC.search(text)
+
+
+def asks_for(question: str) -> bool:
+    """Return whether a question asks for a name or a kind of thing ("谁发明了电话？", "有什么毒素？").
+
+    The next turn may speak of that. No attribute is one ("代表作是什么？"), nor who someone is ("鲁迅是谁？").
+    """
+    folded = bare(fold_in_place(question))
+    asked = any_of("chinese", "attributes").sub("", folded)
+    return _ASKS_FOR.search(asked) is not None and not _WHO_IS.fullmatch(folded)
+
+
+def name_in_answer(answer: str) -> str:
+    """Return the name that is all an answer says in its first line ("是贝尔。" -> "贝尔"); empty for other answers."""
+    name = re.sub("^(?:是|在|位于|应该是|答案是)", "", bare(answer.strip().partition("\n")[0]))
+    folded = fold_in_place(name)
+    says = _SAYS.search(folded) or any_of("chinese", "verbs").search(folded)
+    return name if len(name) <= LONGEST_NAME and _NAME.fullmatch(name) and not says and topic_tokens(name) else ""
+
+
+def name_given(question: str, answer: str, *, person: bool) -> str:
+    """Return the name that is all an answer says; of a person asked for, the first one in the sentence that answers.
+
+    That is the first run of characters that neither the question has nor a verb, a particle or a time is. Unless that
+    sentence is all, or says the predicate again, it has to be there twice; else a passage is about its title.
+    """
+    asked = fold_in_place(question)
+    name = name_in_answer(answer)
+    who = _WHO.search(asked)
+    if name or not person or who is None:
+        return name
+    sentence = next(iter(by_overlap(question, answer)), "")
+    folded = fold_in_place(sentence)
+    said = [(start, start + 2) for start in range(len(folded) - 1) if folded[start : start + 2] in asked]
+    no_name = f"{TIME.pattern}|{any_of('chinese', 'verbs').pattern}|{_BESIDE_A_NAME}"
+    said += [match.span() for match in re.finditer(no_name, folded)]
+    known = {place for span in said for place in range(*span)}
+    runs = "".join(" " if place in known else character for place, character in enumerate(sentence)).split()
+    names = (name_in_answer(run) for run in runs if len(run) > 1 and not pattern_of(_NO_PERSON).search(run))
+    name = next(filter(None, names), "")
+    predicate = bare(asked[who.end() :]).removesuffix("的")
+    again = len(predicate) > 1 and predicate in folded
+    if again or sentence.strip() == answer.strip() or answer.count(name) > 1:
+        return name
+    about = _BEGINS_WITH_ITS_TITLE.match(answer)
+    return about[1] if about and about[1] not in asked else ""
+
+
+def joined_names(topic: str) -> tuple[str, ...]:
+    """Return both names of a topic that puts two side by side ("李白和杜甫"), empty where it does not."""
+    match = _JOINED.match(fold_in_place(topic))
+    return tuple(bare(topic[slice(*match.span(name))]) for name in ("first", "second")) if match else ()

@@ -16,7 +16,7 @@ import yaml
 
 from theworld.errors import ReferenceConfigError
 from theworld.state import ReferenceScope, ReferenceType
-from theworld.text.quantities import either
+from theworld.text.folding import either
 
 LanguageCode = Literal["cn", "en"]  # the specification's names of the two languages; `zh` is an alias of `cn`
 LANGUAGES: tuple[LanguageCode, LanguageCode] = ("cn", "en")

@@ -9,35 +9,38 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from theworld.references.chinese_topics import ASKING, MEASURE, topic_of
 from theworld.references.config import pattern_of
-from theworld.references.detection import Detected, Kind, Span, asks_of_chat_alone
 from theworld.references.frames import (
+    ASKING,
     CLOSING,
     CORRECTIONS,
-    FINITE,
-    LEADING,
+    ITEM_LINE,
     LONGEST_FILLER,
+    ORDINAL,
+    RANKS,
     in_frame,
-    refilled,
+    lists_in,
     root_of,
     with_context,
 )
-from theworld.references.history import (
+from theworld.references.history import last_answer, text_of
+from theworld.references.topics import (
+    TIME,
+    asks_of_chat_alone,
     cut_at_word,
-    last_answer,
     named_words,
     names_in,
-    text_of,
+    sure_names,
+    topic_of,
 )
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import place_of, split_sentences
+from theworld.text.dates import MONTH, Interval
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 from theworld.text.phrases import PhraseTable
-from theworld.text.sentences import FENCE
 from theworld.text.tokens import token_set
 
 ITEM = "an item of a list"
@@ -51,23 +54,7 @@ LONGEST_REPLY = 600  # characters, in Chinese half as many, of an answer that is
 LONGEST_INLINE = 40  # characters of an item that takes the ordinal's place; a longer one is context, as a step is
 _STEP = re.compile("step|phase|point|number|[步点點条條项項]", re.IGNORECASE)  # an item with a number
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
-_ITEM_ENDS = CLOSING + ";；"
-_ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)")
-_WITHIN_LINE = re.compile(r"(?<=[:：;；,，.。])[ \t]*(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])")  # before an item
 _COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|：")
-_COUNTED = ("first 一 1 former 前", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
-RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
-"""Words of ordinals -> places in a list, from 0 or from its end."""
-RANKS |= {str(number): number - 1 for number in range(6, 10)} | dict.fromkeys(("last", "latter", "后", "最后"), -1)
-_COUNTED_BY = rf"(?:(?!次|场){MEASURE}|[步点])"
-ORDINAL = re.compile(
-    r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former|[1-9](?=st|nd|rd|th))(?:st|nd|rd|th)?\b"
-    rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+of\s+(?:those|these|them)\b"
-    r"|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
-    r"(?! of\b)|(?=\W*$|,))"
-    r"|\b(?:step|option|item|point)\s+(?P<number>[1-9])(?![\w.]|\s+of\b)"
-    rf"|第(?P<cn>[一二三四五1-9]){_COUNTED_BY}(?!月|年|人|问题[:：,，])|(?P<end>最后|[前后])(?:(?:一|那){_COUNTED_BY}|(?<=[前后])者)"
-)  # An item by its place
 _SMALL_TALK = (
     r"«english.small_talk»(?:[\s,!.]+«english.small_talk»)*|(?=.{1,20}$)(?:«chinese.small_talk»[\s，。！,.!~～]*)+"
 )
@@ -75,6 +62,44 @@ _FORM = r"\W*(?:«language.around_form»\W*)*«language.form»\W*(?:«language.a
 _SAYS_NO_MORE = re.compile(
     r"(?i)(?:\b(?:and|or|so|no|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有不是对]|\W)*"
 )
+PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
+_LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
+_NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
+"""One noun, with an article also one that has a word before it."""
+_PHRASE = re.compile(rf"\b({PREPOSITION})\s+({_NOUN})(?=\s+{PREPOSITION}\b|\W*$)", re.IGNORECASE)
+_LIKES = (
+    re.compile(r"(?<![A-Za-z\d])(?:1[0-9]{3}|20[0-9]{2})(?:s\b|(?!\d))"),
+    re.compile(
+        rf"(?i)\b(?:(?:this|next|last)\s+)?(?:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|week|month|year"
+        r"|spring|summer|autumn|fall|winter)\b"
+    ),
+    TIME,
+    re.compile(r"(?<!\d)\d+(?:[.,]\d+)*(?![A-Za-z\d]|[.,]\d)"),
+    re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
+)  # Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like
+
+
+Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
+"""What was recognised; earlier ones are preferred as the primary reference."""
+
+
+class Span(NamedTuple):
+    """An occurrence of a phrase: text[start:end]."""
+
+    start: int
+    end: int
+    phrase: str
+
+
+class Detected(NamedTuple):
+    """A referring expression."""
+
+    span: Span
+    kind: Kind
+    reference_type: ReferenceType
+    scope: ReferenceScope
+    interval: Interval | None = None
+    added: bool = False  # a default keyword that the specification does not have
 
 
 class Antecedent(NamedTuple):
@@ -108,14 +133,14 @@ class FollowUp:
     """A query in its conversation, and what is made of it in either language.
 
     `forced` is the antecedent that a caller chose. `alone` makes an earlier question, of turns before, stand alone.
+    Such a one, of a `depth`, is `nested`: its sentences are frames for what comes after it.
     """
 
     filler: re.Pattern[str]  # what is a filler of the question before it: "And Berlin?", "X呢？"
     heading: Antecedent | None = None
-    nested = False  # whether it is an earlier question, whose sentences are frames for what comes after it
 
-    def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone) -> None:
-        self.query, self.history, self.forced, self.alone = query, history, forced, alone
+    def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone, depth: int) -> None:
+        self.query, self.history, self.forced, self.alone, self.nested = query, history, forced, alone, depth > 0
         self.recent = range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1)
         self.whole = Span(0, len(query), query.strip(CLOSING))
 
@@ -176,16 +201,17 @@ class FollowUp:
             elif ASKING.search(value):  # a question of its own
                 topic = topic_of(in_frame(query)[0]) if rejected else ""
                 query = f"{topic}{value}" if topic and rejected not in topic else self.alone(value, self.history)
-            [(*_, old)], [(*_, new)] = LEADING.findall(rejected), LEADING.findall(value)
+            [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
             for place in PhraseTable([(old, None)]).find(fold_in_place(query))[::-1]:
                 query = query[: place.start] + new + query[place.end :]
-            alone = self.changed(query, self.whole, "continuation", CORRECTED, before)
-            if query == before.text:
-                if not match["head"]:  # nothing says that something was meant
-                    continue
+            if query != before.text:
+                alone = self.changed(query, self.whole, "continuation", CORRECTED, before)
+            elif match["head"]:
                 framed = with_context(value, self.filled)
                 unsure = self.changed(framed, self.whole, "continuation", CORRECTED, before, sure=False)
                 alone = self.refill(value) or unsure
+            else:  # nothing says that something was meant
+                continue
             kind = ReferenceType.CORRECTION
             references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
             return replace(alone, references=tuple(references), reason=CORRECTED)
@@ -204,12 +230,11 @@ class FollowUp:
         if match is None:
             return None
         rank, span = RANKS[match["en"] or match["number"] or match["cn"] or match["end"]], self.span(match)
-        offers = self._offers(match["noun"] or "", steps=_STEP.search(match[0]) is not None)
-        index, items = next((offer for offer in offers if len(offer[1]) > max(rank, 1)), (-1, ()))
-        if not items:
-            return None
-        chosen = Antecedent(items[rank], index)
-        return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
+        for index, items in self._offers(match["noun"] or "", steps=_STEP.search(match[0]) is not None):
+            if len(items) > max(rank, 1):
+                chosen = Antecedent(items[rank], index)
+                return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
+        return None
 
     def _offers(self, noun: str, *, steps: bool) -> Iterator[tuple[int, Sequence[str]]]:
         """Yield each list of an answer and its index, the latest first, where this or its question has the noun."""
@@ -218,7 +243,7 @@ class FollowUp:
             said = f"{text_of(self.history[i - 1])} {content}"
             if i and self.history[i].role == "assistant" and token_set(noun) <= token_set(said):
                 for items in lists_in(content, steps=steps):
-                    yield i, [_plain(item).strip(_ITEM_ENDS) for item in items]
+                    yield i, [_plain(item).strip(CLOSING + ";；") for item in items]
 
     def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
         """Return the query with an item, but for a proper name what its list answered, or the question before."""
@@ -228,10 +253,9 @@ class FollowUp:
         if _SAYS_NO_MORE.fullmatch(before + after):
             question = self.before.text
             own = fold_in_place(in_frame(question)[0])
-            places = ((place_of(fold_in_place(other), own), len(other)) for other in map(_name_of, items))
-            start, length = next((place for place in places if place[0] >= 0), (-1, 0))
-            if length:  # one of the items was asked about
-                return question[:start] + text + question[start + length :]
+            for other in map(_name_of, items):
+                if (start := place_of(fold_in_place(other), own)) >= 0:  # one of the items was asked about
+                    return question[:start] + text + question[start + len(other) :]
             return with_context(text, question) or text
         asked = next((i for i in range(chosen.source - 1, -1, -1) if self.history[i].role == "user"), None)
         question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
@@ -272,39 +296,27 @@ def dependent(span: Span, kind: Kind) -> Detected:
 def beginning(answer: str) -> str:
     """Return an answer's first sentence without mark-up, or the items of a list it begins with, cut at a word's end."""
     first, _, rest = answer.partition("\n")
-    listed = rest if first.rstrip().endswith((":", "：")) else answer if _ITEM.match(answer) else ""
+    listed = rest if first.rstrip().endswith((":", "：")) else answer if ITEM_LINE.match(answer) else ""
     said = ", ".join(next(iter(lists_in(listed)), ())) or first
     sentence = next((one.text for one in split_sentences(_plain(said))), "").strip(CLOSING)
     return cut_at_word(sentence, LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER)
 
 
-@lru_cache(maxsize=1024)
-def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
-    """Return the lists of a text, one within an item after its own; of `steps` those with numbers, if there is any.
-
-    A paragraph ends a list, unless its numbers go on after it.
-    """
-    lists: list[tuple[bool, list[str]]] = []
-    within: list[tuple[tuple[int, bool], list[str]]] = []  # depths and lists round an item, the outermost first
-    ended, apart, fenced = False, True, False
-    for line in _WITHIN_LINE.sub("\n", text).splitlines():
-        fenced ^= FENCE.match(line) is not None
-        match = None if fenced else _ITEM.fullmatch(line)
-        if match:
-            depth = len(match["indent"].expandtabs()), line.lstrip()[0] in "-*•"  # numbers stand round bullets
-            if ended and within and match["number"] != str(len(within[0][1]) + 1):
-                within = []
-            while within and depth < within[-1][0]:
-                within.pop()
-            if not within or depth > within[-1][0]:
-                within.append((depth, []))
-                lists.append((depth[1], within[-1][1]))
-            within[-1][1].append(match["text"])
-        ended = not match and (ended or (apart and bool(line[:1].strip())))
-        apart = not line.strip()
-    numbered = [tuple(items) for bullets, items in lists if steps and not bullets]
-    return tuple(numbered or (tuple(items) for _, items in lists))
-
-
 def _plain(text: str) -> str:
     return " ".join(_MARKUP.sub(lambda mark: mark[1] or " ", text).split())
+
+
+def refilled(value: str, frame: str, *, named: bool) -> str | None:
+    """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
+    [(preposition, article, filler)] = _LEADING.findall(value)
+    kind = next((likes for likes in _LIKES if likes.fullmatch(fold_in_place(filler))), None)
+    places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
+    if named and not places and names_in(filler):
+        places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
+    if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
+        places = [match.span(2) for match in _PHRASE.finditer(frame) if match[1].lower() == preposition.lower()]
+        filler = article * bool(places) + filler
+    if not places:
+        return None
+    start, end = places[-1]
+    return f"{frame[:start]}{filler}{frame[end:]}"

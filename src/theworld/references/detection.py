@@ -7,45 +7,25 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Literal, NamedTuple, get_args
+from typing import get_args
 
 from theworld.references.config import LANGUAGES, ReferenceResolverConfig, added_mappings, load_table, pattern_of
-from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
+from theworld.references.context import Detected, Kind, Span
+from theworld.references.history import in_zone, said_within, text_of
+from theworld.references.topics import CLEAR_OVERLAP, chat_question, overlap, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
-from theworld.text.dates import Interval, midnight
+from theworld.text.dates import midnight
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.sentences import apart
 from theworld.text.time_ranges import find_time_ranges
 
-_BETWEEN = r"[^。！？.!?]{0,60}?"
 MOST_OCCURRENCES = 32  # occurrences of one phrase that are looked at: what repeats it more often is no question
 _WEAK_CORRECTION = (
     r"(?:^|[，。,.!！；;])\s*«chinese.around_corrections»*?(?P<weak>«language.weak_corrections»)"
     r"(?:«chinese.around_corrections»|«language.weak_corrections»)*\s*(?=[，。,.!！？?；;]|$)"
 )  # A clause that rejects an answer and holds nothing else
 _LETTER = rf"[^\W{CJK_RANGES}]"
-Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
-"""What was recognised; earlier ones are preferred as the primary reference."""
-
-
-class Span(NamedTuple):
-    """An occurrence of a phrase: text[start:end]."""
-
-    start: int
-    end: int
-    phrase: str
-
-
-class Detected(NamedTuple):
-    """A referring expression."""
-
-    span: Span
-    kind: Kind
-    reference_type: ReferenceType
-    scope: ReferenceScope
-    interval: Interval | None = None
-    added: bool = False  # a default keyword that the specification does not have
 
 
 def longest_first(span: Span) -> tuple[int, int, str]:
@@ -90,17 +70,6 @@ def _genuine(spans: Sequence[Span], folded: str) -> list[Span]:
     return [s for s in spans if not any(a <= s.start and s.end <= b and (a, b) != s[:2] for a, b in friends)]
 
 
-def in_zone(moment: datetime, zone: tzinfo) -> datetime:
-    """Return a moment in a zone; a naive one is taken to be in it already."""
-    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
-
-
-def said_within(history: Sequence[Message], interval: Interval, zone: tzinfo) -> list[int]:
-    """Return the indexes of the messages said within an interval, ascending; those without a time never are."""
-    start, end = interval
-    return [i for i, m in enumerate(history) if m.timestamp is not None and start <= in_zone(m.timestamp, zone) < end]
-
-
 def find_time_words(folded: str, now: datetime) -> list[Detected]:
     """Return the time words of a folded text, taken in the zone of `now`, but for impossible dates and open periods."""
     found = []
@@ -117,7 +86,7 @@ def find_time_words(folded: str, now: datetime) -> list[Detected]:
 def find_references(
     folded: str, config: ReferenceResolverConfig, now: datetime, history: Sequence[Message], zone: tzinfo
 ) -> list[Detected]:
-    """Return the keywords and corrections of a folded query, and its time words that mean the conversation.
+    """Return the keywords and corrections of a folded query, its time words and questions that mean the conversation.
 
     Of the keywords of both tables the specification's come before others, then the longest. A weak correction counts
     only where its clause holds nothing else. Without a verb of speaking something must have been said at that time
@@ -135,8 +104,7 @@ def find_references(
     strong = [phrase for code in LANGUAGES for phrase in load_table("language")["corrections"][code]]
     matches = islice(pattern_of(_WEAK_CORRECTION).finditer(folded), MOST_OCCURRENCES)
     weak = [Span(*match.span("weak"), match["weak"]) for match in matches]
-    rejecting = sorted(_genuine([*find_phrases(strong, folded), *weak], folded), key=longest_first)
-    for span in apart(rejecting, lambda span: span[:2]):
+    for span in _genuine([*find_phrases(strong, folded), *weak], folded):
         found.append(Detected(span, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS))
     spoken = pattern_of("«language.spoken_of»").search(folded) is not None
     for word in find_time_words(folded, in_zone(now, zone)):
@@ -144,6 +112,9 @@ def find_references(
         said = [] if spoken or word.interval is None else said_within(history, word.interval, zone)
         if spoken or (said and (not topic or max(overlap(topic, text_of(history[i])) for i in said) >= CLEAR_OVERLAP)):
             found.append(word)
+    if history and (asked := chat_question(folded)):
+        span = Span(*asked.span(), asked[0])
+        found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
     return found
 
 
@@ -165,29 +136,3 @@ def named_topic(query: str, item: Detected, others: Iterable[Detected]) -> str:
     before = max((span.end for span in spans if span.end <= item.span.start), default=0)
     following = query[item.span.end : after].strip()
     return following if topic_tokens(following) else query[before : item.span.start].strip()
-
-
-@cache
-def asks(kind: str) -> re.Pattern[str]:
-    """Return the pattern of a row of `asks.yaml`: Latin words stand alone, Chinese ones may stand in others."""
-    letter, table = rf"[^\W_{CJK_RANGES}]", load_table("asks")[kind]
-    edges = {"en": rf"(?<!{letter})(?:{{}})(?!{letter})", "zh": "(?:{})"}
-    rows = [
-        [edge.format("|".join(map(re.escape, word.split("/")))) for word in row]
-        for code, edge in edges.items()
-        for row in table[code]
-    ]
-    return re.compile("|".join(map(_BETWEEN.join, rows)))
-
-
-def chat_question(folded: str) -> Span | None:
-    """Return where a folded question asks, in so many words, for what was said or asked in this conversation."""
-    match = asks("asked").search(folded) or asks("said").search(folded)
-    return Span(match.start(), match.end(), match.group()) if match else None
-
-
-def asks_of_chat_alone(text: str) -> bool:
-    """Return whether a text asks for something said before, and names nothing else: "What was my first question?"."""
-    folded = fold_in_place(text[:200])
-    span = chat_question(folded)
-    return span is not None and not topic_tokens(f"{folded[: span.start]} {folded[span.end :]}")

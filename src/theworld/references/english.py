@@ -12,20 +12,10 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
-from theworld.references.context import ORDINAL, Antecedent, FollowUp, Standalone, dependent
-from theworld.references.detection import Span
-from theworld.references.frames import PREPOSITION, in_frame
-from theworld.references.history import (
-    by_overlap,
-    is_heading,
-    last_answer,
-    looks_like_person,
-    names_in,
-    sure_names,
-    text_of,
-    topic_tokens,
-)
-from theworld.state import Message
+from theworld.references.context import PREPOSITION, Antecedent, FollowUp, Span, Standalone, dependent
+from theworld.references.frames import ORDINAL, in_frame
+from theworld.references.history import last_answer, text_of
+from theworld.references.topics import by_overlap, is_heading, looks_like_person, names_in, sure_names, topic_tokens
 from theworld.text import without_qualifier
 from theworld.text.folding import fold_in_place
 from theworld.text.tokens import token_set
@@ -79,21 +69,19 @@ class EnglishFollowUp(FollowUp):
 
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
-        if labelled := [index for index, message in enumerate(self.history) if message.topic]:
-            self.heading = Antecedent(self.history[labelled[-1]].topic or "", labelled[-1])
+        if labels := [Antecedent(message.topic, i) for i, message in enumerate(self.history) if message.topic]:
+            self.heading = labels[-1]
         else:  # the topic may be stated as such: a title and a section as first messages
-            title, section = (
-                " ".join(text_of(message).split()) for message in [*self.history, Message("user", "")][:2]
-            )
-            if is_heading(title) and is_heading(section):
-                self.heading = Antecedent(without_qualifier(title).strip(' ."“”'), 0)
+            first = [" ".join(text_of(message).split()) for message in self.history[:2]]
+            if len(first) > 1 and all(map(is_heading, first)):
+                self.heading = Antecedent(without_qualifier(first[0]).strip(' ."“”'), 0)
         self.named = sure_names(self.query)
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
         asks = self.query.rstrip().endswith("?") and not _CLAUSE.search(self.query)
         self.fragment = asks and len(self.query.split()) <= LONGEST_FRAGMENT  # "E501?", "Without a licence?"
         filler = (_FRAGMENT if self.fragment else self.filler).match(self.query)
-        filled = self.refill(filler["value"]) if filler else None
-        return self.item() or filled or self._pronouns() or self._dependent(fills=filler is not None)
+        filled = self.item() or (self.refill(filler["value"]) if filler else None)
+        return filled or self._pronouns() or self._dependent(fills=filler is not None)
 
     @cached_property
     def names(self) -> list[Antecedent]:
@@ -141,13 +129,17 @@ class EnglishFollowUp(FollowUp):
         return (self.long and other) or pronoun[kind] == "IT" or named or clause
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
-        """Return the equally good antecedents, the best first: names side by side."""
+        """Return the equally good antecedents, the best first: names that the question before puts side by side."""
         if self.forced or kind == "they":
             return ()
-        rivals = [
-            name for name in _side_by_side(self.before) if kind not in {"he", "she"} or looks_like_person(name.text)
-        ]
-        return rivals if len(rivals) > 1 else ()
+        text, names = self.before.text, sure_names(self.before.text)
+        gaps = [text[one.start + len(one.text) : other.start] for one, other in pairwise(names)]
+        apart = next((place for place, gap in enumerate(gaps) if not _BESIDE.fullmatch(gap)), len(gaps))
+        if apart == 0 or (apart < len(gaps) and text.rstrip().endswith("?")):
+            return ()
+        named = (name.text for name in names[: min(apart + 1, MOST_OPTIONS)])
+        rivals = [name for name in named if kind == "it" or looks_like_person(name)]
+        return [Antecedent(name, self.before.source) for name in rivals] if len(rivals) > 1 else ()
 
     def _antecedent(self, kind: str) -> Antecedent | None:
         person = kind in {"he", "she"}
@@ -198,23 +190,12 @@ class EnglishFollowUp(FollowUp):
         ordinal = ORDINAL.search(fold_in_place(self.query))
         if match := _DEMONSTRATIVE.search(self.query) or (None if ordinal and ordinal["noun"] else ordinal):
             return self.in_context(self.span(match), "pronoun")
-        own = topic_tokens(self.query)
         few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
         most = MOST_OWN_WORDS if _ADDS.search(self.query) else int(few)
-        bare = (not self.named and len(own) <= most) or self.fragment
+        bare = (not self.named and len(topic_tokens(self.query)) <= most) or self.fragment
         match = _CONTINUES.match(self.query)
         known = {name.text for name in self.named} & {name.text for name in self.names}
         if not (match or bare) or (known and not fills):  # "and in Docker?" asks nothing by itself
             return Standalone()
         filler = match is not None or self.fragment
         return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
-
-
-def _side_by_side(said: Antecedent) -> tuple[Antecedent, ...]:
-    """Return the names that a text puts side by side before anything else ("A and B", "A or B")."""
-    names = sure_names(said.text)
-    gaps = [said.text[one.start + len(one.text) : other.start] for one, other in pairwise(names)]
-    apart = next((place for place, gap in enumerate(gaps) if not _BESIDE.fullmatch(gap)), len(gaps))
-    if apart == 0 or (apart < len(gaps) and said.text.rstrip().endswith("?")):
-        return ()
-    return tuple(Antecedent(name.text, said.source) for name in names[: min(apart + 1, MOST_OPTIONS)])

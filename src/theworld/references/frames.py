@@ -1,7 +1,8 @@
-"""What a turn does with the frame of the question before: a change of topic ("换个话题，…") drops it.
+"""The forms in which a turn takes up what was said before.
 
-A correction ("I meant X, not Y", "不是Y，我问的是X") keeps it and puts X in the place of Y, or of its like: a year of a
-year, a name of a name. Where nothing is alike the filler stands before its frame in brackets.
+A change of topic ("换个话题，…") drops the frame of the question before. A correction ("I meant X, not Y", "不是Y，我
+问的是X") keeps it and puts X in the place of Y, or of its like: a year of a year, a name of a name. Where nothing is
+alike the filler stands before its frame in brackets. An ordinal ("the second one") chooses an item of a list.
 """
 
 from __future__ import annotations
@@ -9,20 +10,16 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from theworld.references.chinese_topics import ASKING, TIME
 from theworld.references.config import pattern_of
-from theworld.references.history import names_in, sure_names
-from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
-from theworld.text.tokens import token_set
+from theworld.text.sentences import FENCE
 
 LONGEST_FILLER = 60
 LONGEST_CONTEXT = 200  # characters added at most
 CLOSING = " \t\n?？!！.。"
+ASKING = re.compile("怎么|怎样|如何|为[什何啥]|什么|啥|多少|多[高长大久远重快深宽]|[哪几吗谁]")
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
-FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
-PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
 _GAP = r"[\s,.!，。！、:：—-]*"
 _ANNOUNCED = rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_changes»"
 _TOPIC_CHANGE = (  # in Chinese a blank does for a comma
@@ -42,21 +39,27 @@ CORRECTIONS = tuple(
         rf"«frames.instead»?\s*{_VALUE}[,，]\s*(?:{_HEAD}|{_REJECTED})",
     )
 )  # The forms of a correction: `value` is given, `rejected` not meant, `head` says so
-_NUMBER = r"(?<!\d)\d+(?:[.,]\d+)*(?![A-Za-z\d]|[.,]\d)"
-LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
-NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
-"""One noun, with an article also one that has a word before it."""
-_PHRASE = re.compile(rf"\b({PREPOSITION})\s+({NOUN})(?=\s+{PREPOSITION}\b|\W*$)", re.IGNORECASE)
-_LIKES = (
-    re.compile(r"(?<![A-Za-z\d])(?:1[0-9]{3}|20[0-9]{2})(?:s\b|(?!\d))"),
-    re.compile(
-        rf"(?i)\b(?:(?:this|next|last)\s+)?(?:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|week|month|year"
-        r"|spring|summer|autumn|fall|winter)\b"
-    ),
-    TIME,
-    re.compile(_NUMBER),
-    re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
-)  # Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like
+
+
+ITEM_LINE = re.compile(
+    r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)"
+)
+_WITHIN_LINE = re.compile(r"(?<=[:：;；,，.。])[ \t]*(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])")  # before an item
+MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张|层)"
+FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
+_COUNTED = ("first 一 1 former 前", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
+RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
+"""Words of ordinals -> places in a list, from 0 or from its end."""
+RANKS |= {str(number): number - 1 for number in range(6, 10)} | dict.fromkeys(("last", "latter", "后", "最后"), -1)
+_COUNTED_BY = rf"(?:(?!次|场){MEASURE}|[步点])"
+ORDINAL = re.compile(
+    r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former|[1-9](?=st|nd|rd|th))(?:st|nd|rd|th)?\b"
+    rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+of\s+(?:those|these|them)\b"
+    r"|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
+    r"(?! of\b)|(?=\W*$|,))"
+    r"|\b(?:step|option|item|point)\s+(?P<number>[1-9])(?![\w.]|\s+of\b)"
+    rf"|第(?P<cn>[一二三四五1-9]){_COUNTED_BY}(?!月|年|人|问题[:：,，])|(?P<end>最后|[前后])(?:(?:一|那){_COUNTED_BY}|(?<=[前后])者)"
+)  # An item by its place
 
 
 @lru_cache(maxsize=4096)
@@ -64,29 +67,6 @@ def topic_change(text: str) -> int | None:
     """Return where the words after an announced change of topic begin; None where a text announces none."""
     match = pattern_of(_TOPIC_CHANGE).match(fold_in_place(text[:200]))
     return match.end() if match else None
-
-
-def refilled(value: str, frame: str, *, named: bool) -> str | None:
-    """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
-    [(preposition, article, filler)] = LEADING.findall(value)
-    kind = _kind_of(fold_in_place(filler))
-    places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
-    if named and not places and names_in(filler):
-        places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
-    if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
-        phrases = {match.span(2): match[1].lower() for match in _PHRASE.finditer(frame)}
-        same = [place for place in phrases if phrases[place] == preposition.lower()]
-        filler = article * bool(same) + filler
-        places = same
-    if not places:
-        return None
-    start, end = places[-1]
-    return f"{frame[:start]}{filler}{frame[end:]}"
-
-
-def _kind_of(filler: str) -> re.Pattern[str] | None:
-    """Return what finds the likes of a year, a month or a number; None for other fillers."""
-    return next((pattern for pattern in _LIKES if pattern.fullmatch(filler)), None)
 
 
 def with_context(query: str, *added: str) -> str | None:
@@ -114,3 +94,31 @@ def in_frame(text: str) -> tuple[str, str]:
 def root_of(context: str) -> str:
     """Return the question that a context goes back to, its last: "A; Q2; Q1" -> "Q1"."""
     return context.replace("；", "; ").split("; ")[-1]
+
+
+@lru_cache(maxsize=1024)
+def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of a text, one within an item after its own; of `steps` those with numbers, if there is any.
+
+    A paragraph ends a list, unless its numbers go on after it.
+    """
+    lists: list[tuple[bool, list[str]]] = []
+    within: list[tuple[tuple[int, bool], list[str]]] = []  # depths and lists round an item, the outermost first
+    ended, apart, fenced = False, True, False
+    for line in _WITHIN_LINE.sub("\n", text).splitlines():
+        fenced ^= FENCE.match(line) is not None
+        match = None if fenced else ITEM_LINE.fullmatch(line)
+        if match:
+            depth = len(match["indent"].expandtabs()), line.lstrip()[0] in "-*•"  # numbers stand round bullets
+            if ended and within and match["number"] != str(len(within[0][1]) + 1):
+                within = []
+            while within and depth < within[-1][0]:
+                within.pop()
+            if not within or depth > within[-1][0]:
+                within.append((depth, []))
+                lists.append((depth[1], within[-1][1]))
+            within[-1][1].append(match["text"])
+        ended = not match and (ended or (apart and bool(line[:1].strip())))
+        apart = not line.strip()
+    numbered = [tuple(items) for bullets, items in lists if steps and not bullets]
+    return tuple(numbered or (tuple(items) for _, items in lists))

@@ -15,20 +15,10 @@ from functools import lru_cache
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
-from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, any_of, load_table
-from theworld.references.context import RANKS
-from theworld.references.detection import asks, chat_question, in_zone, said_within
-from theworld.references.history import (
-    CLEAR_OVERLAP,
-    as_messages,
-    last_answer,
-    last_turns,
-    overlap,
-    text_of,
-    topic_tokens,
-    transcript,
-)
+from theworld.references.frames import RANKS
+from theworld.references.history import as_messages, in_zone, last_answer, last_turns, said_within, text_of, transcript
+from theworld.references.topics import CLEAR_OVERLAP, asks, chat_question, overlap, topic_in, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import entity_key, fold, split_sentences
 from theworld.text.dates import Interval
@@ -212,8 +202,7 @@ def asks_what_was_said(question: str, reference: ResolvedReference) -> bool:
     """Return True for a question that refers to the conversation and asks for words of it."""
     if reference.reference_type not in _POINTING or reference.metadata.get("kind") in {"pronoun", "continuation"}:
         return False
-    folded = fold_in_place(question)
-    return chat_question(folded) is not None or asks("pointing").search(fold(question)) is not None
+    return chat_question(fold_in_place(question)) is not None or asks("pointing").search(fold(question)) is not None
 
 
 def quote_for(question: str, reference: ResolvedReference, history: Sequence[Message]) -> Quote | None:

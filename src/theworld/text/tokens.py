@@ -55,10 +55,8 @@ def tokens(text: str) -> list[str]:
         for piece in _SPLIT_CJK.findall(match.group()):
             if has_ideographs(piece):
                 found.extend(piece[i : i + 2] for i in range(len(piece) - 1)) if len(piece) > 1 else found.append(piece)
-            else:
-                word = piece.replace("’", "'").removesuffix("'s")
-                if word:
-                    found.append(stem(word))
+            elif word := piece.replace("’", "'").removesuffix("'s"):
+                found.append(stem(word))
     return found
 
 

@@ -1,0 +1,199 @@
+"""What texts are about: words that name a topic, names by their capitals, of Chinese questions the topic.
+
+That is found by its question words; no segmenter fits the time. And whether it is the conversation itself.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from theworld.references.config import any_of, load_table, pattern_of
+from theworld.text import split_sentences, tokens
+from theworld.text.folding import fold_in_place
+from theworld.text.language import CJK_RANGES, has_ideographs
+from theworld.text.tokens import function_words, token_set
+
+CLEAR_OVERLAP = 0.3  # share of a topic's tokens that a turn must hold to count as being about it
+LONGEST_TEXT = 20_000  # characters of a message that are compared with a topic
+LONGEST_WITH_NAMES = 4000  # characters of a text in which names are looked for
+# A capitalised word; a full stop at its end belongs to initials and titles only: "John F.", "St.", "Prof.".
+_CAPITAL = (
+    r"(?:(?:[A-Z][a-z]?|Mrs|Prof|Gen|Col|Rev|Gov|Sen|Rep)\.(?![\w.])|[A-Z](?:[\w&-]|\.(?=\w))*(?:['’](?!s\b)\w+)?)"
+)
+_GAP = r"[^\S\n]+"  # a name ends with its line: what is shown one below the other is apart
+_NAME = re.compile(
+    rf"(?<![\w'’]){_CAPITAL}(?:(?:{_GAP}(?:of|de|van|von|der|la|le|du|del|the|for|&))*{_GAP}(?:{_CAPITAL}|\d+\b))*"
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(#]\s*)$")  # a heading is capitalised as a sentence is
+_TABLE_HEAD = re.compile(r"(?m)^(?=[^\n]*\|)[^\n]*\n(?=[^\n]*--)[ |:-]+$\n?")  # what columns are called names no one
+_NO_NAMES = re.compile(rf"{_TABLE_HEAD.pattern}|^[^\w\n]*(?:[\w-]+ ){{0,3}}[\w-]+(?=\**:[\s*])(?!.*\?)")  # nor labels
+_HEADING = re.compile(r"\s*(?P<first>[\"'“‘]?[A-Z0-9]\S*)(?:\s+\S+){0,13}(?<![?!.])(?:\.\.\.)?\s*")
+LONGEST_TOPIC, LONGEST_LABEL = 24, 40
+PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
+TIME = re.compile(
+    r"(?:\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月(?:\d{1,2}[日号])?|(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天]|大?[前后明今昨]天"
+    r"|[去今明前后]年|(?:上|下|这|本)个?月|[春夏秋冬][天季]|早上|上午|中午|下午|晚上)"
+)
+_BOUNDARY = re.compile(
+    rf"{TIME.pattern}|的|是|还?有(?!限)|[还也]?(?:在|能|会|可以)|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|应该|适合|支持|和.{{1,12}}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
+)
+_OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
+_OPEN_BRACKET = re.compile("[（(][^（）()]*$")
+
+
+@cache
+def _generic_english() -> frozenset[str]:
+    return function_words() | {token for word in load_table("topics")["en"] for token in tokens(word)}
+
+
+@lru_cache(maxsize=4096)
+def topic_tokens(phrase: str) -> frozenset[str]:
+    """Return the index tokens of a phrase that name a topic; empty where none does."""
+    stripped = any_of("topics", "cn").sub(" ", fold_in_place(phrase))
+    return frozenset(tokens(stripped)) - _generic_english()
+
+
+def overlap(wanted: frozenset[str], text: str) -> float:
+    """Return the share of the wanted tokens that the text holds, 0.0 where nothing is wanted."""
+    if not wanted:
+        return 0.0
+    held = wanted & token_set(text[:LONGEST_TEXT])
+    single = (token for token in wanted - held if len(token) == 1 and has_ideographs(token))
+    return (len(held) + sum(token in fold_in_place(text) for token in single)) / len(wanted)
+
+
+def by_overlap(question: str, answer: str) -> list[str]:
+    """Return the sentences of an answer, no headings, those that hold more words of the question first, but names."""
+    named = frozenset(token for name in names_in(question) for token in tokens(name.text))
+    wanted = topic_tokens(question) - named or named
+    said = (sentence.text for sentence in split_sentences(_TABLE_HEAD.sub("", answer[:LONGEST_TEXT])))
+    return sorted((text for text in said if not text.startswith("#")), key=lambda sentence: -overlap(wanted, sentence))
+
+
+def cut_at_word(text: str, limit: int) -> str:
+    """Return the beginning of a text, at most `limit` characters, up to the end of a word where it has words."""
+    cut = text[:limit]
+    return text if cut == text else cut.rpartition(" ")[0] or cut
+
+
+def named_words(text: str) -> str:
+    """Return the words of an English text that name something; a Chinese text as it is."""
+    return text if has_ideographs(text) else " ".join(word for word in text.split() if topic_tokens(word))
+
+
+class Name(NamedTuple):
+    """A name in a text."""
+
+    text: str
+    start: int
+    opening: bool  # a single word that may be capitalised only because it opens a sentence
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(load_table("english")[name])
+
+
+@lru_cache(maxsize=4096)
+def names_in(text: str) -> tuple[Name, ...]:
+    """Return the names of a text from left to right; one that merely opens a sentence is marked as `opening`."""
+    text, found = _NO_NAMES.sub(lambda head: " " * len(head[0]), text[:LONGEST_WITH_NAMES]), []
+    for match in _NAME.finditer(text):
+        words, start = match.group().split(" "), match.start()
+        opening = bool(_SENTENCE_START.search(text[max(0, start - 3) : start]))
+        while words and _names_nothing(words[0]):
+            start, opening = start + len(words.pop(0)) + 1, False
+        while words and _names_nothing(words[-1]):
+            del words[-1]
+        name = " ".join(words).rstrip(".,-&'’")
+        if len(name) > 1 and not name.isdecimal():
+            found.append(Name(name, start, opening and len(words) == 1))
+    return tuple(found)
+
+
+def sure_names(text: str) -> list[Name]:
+    """Return the names of a text but for those that may be capitalised only as the first word of a sentence."""
+    return [name for name in names_in(text) if not name.opening]
+
+
+def _names_nothing(word: str) -> bool:
+    bare = word.lower().strip(".,").replace("’", "'")
+    forms = {bare, bare.split("'")[0]}
+    return not (forms.isdisjoint(_words("not_names")) and forms.isdisjoint(function_words()))
+
+
+@lru_cache(maxsize=8192)
+def looks_like_person(name: str) -> bool:
+    """Return whether a name has the shape of a person's: up to five capitalised words, none of a thing."""
+    words = name.replace(".", " ").split()
+    if not 1 <= len(words) <= 5 or any(c.isdigit() for c in name) or name.isupper() or not words[-1][:1].isupper():
+        return False
+    return "(" not in name and _words("things").isdisjoint(word.lower().strip("'\"),") for word in words)
+
+
+@lru_cache(maxsize=4096)
+def is_heading(text: str) -> bool:
+    """Return whether a message merely names a topic, as a title does ("Ada Lovelace")."""
+    title = _HEADING.fullmatch(text)
+    return title is not None and title["first"].lower() not in _words("openers")
+
+
+def bare(text: str) -> str:
+    """Return a text without punctuation and space around it."""
+    return text.strip(PUNCTUATION)
+
+
+@lru_cache(maxsize=4096)
+def topic_of(question: str, *, described: bool = False) -> str:
+    """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明".
+
+    Of "主题的预览图有哪些格式" that is 主题, with what it describes, which is no attribute, 主题的预览图.
+    """
+    text = bare(question[:200])
+    folded = fold_in_place(text)
+    opened = pattern_of(_OPENERS).match(folded)
+    start = opened.end() if opened else 0
+    cut = _BOUNDARY.search(folded, start + 1)
+    while described and cut and cut[0] == "的" and not any_of("chinese", "attributes").match(folded, cut.end()):
+        cut = _BOUNDARY.search(folded, cut.end() + 1)
+    end = cut.start() if cut else len(text)
+    if cut:
+        for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
+            tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern})?[了过着]?$"
+            end = start + len(re.sub(tail, "", folded[start:end]))
+    topic = bare(_OPEN_BRACKET.sub("", text[start:end]))
+    # One character that is left may be the half of a word (四会, 他汀).
+    return topic if topic_tokens(topic) and 1 < len(topic) <= LONGEST_TOPIC else ""
+
+
+def topic_in(text: str) -> str:
+    """Return what a text in either language is about, in its own words."""
+    topic = topic_of(text, described=True) if has_ideographs(text) else ""
+    return topic or cut_at_word((named_words(text) or text).strip(), LONGEST_LABEL)
+
+
+@cache
+def asks(kind: str) -> re.Pattern[str]:
+    """Return the pattern of a row of `asks.yaml`: Latin words stand alone, Chinese ones may stand in others."""
+    letter, table = rf"[^\W_{CJK_RANGES}]", load_table("asks")[kind]
+    edges = {"en": rf"(?<!{letter})(?:{{}})(?!{letter})", "zh": "(?:{})"}
+    rows = [
+        [edge.format("|".join(map(re.escape, word.split("/")))) for word in row]
+        for code, edge in edges.items()
+        for row in table[code]
+    ]
+    return re.compile("|".join(map(r"[^。！？.!?]{0,60}?".join, rows)))
+
+
+def chat_question(folded: str) -> re.Match[str] | None:
+    """Return where a folded question asks, in so many words, for what was said or asked in this conversation."""
+    return asks("asked").search(folded) or asks("said").search(folded)
+
+
+def asks_of_chat_alone(text: str) -> bool:
+    """Return whether a text asks for something said before, and names nothing else: "What was my first question?"."""
+    folded = fold_in_place(text[:200])
+    match = chat_question(folded)
+    return match is not None and not topic_tokens(f"{folded[: match.start()]} {folded[match.end() :]}")
