@@ -16,6 +16,7 @@ from theworld.references.frames import (
     ASKING,
     CLOSING,
     CORRECTIONS,
+    FINITE,
     ITEM_LINE,
     LONGEST_FILLER,
     ORDINAL,
@@ -62,6 +63,7 @@ _FORM = r"\W*(?:«language.around_form»\W*)*«language.form»\W*(?:«language.a
 _SAYS_NO_MORE = re.compile(
     r"(?i)(?:\b(?:and|or|so|no|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有不是对]|\W)*"
 )
+_ASKS = re.compile(rf"(?i)(?:how|wh\w+|{FINITE})\b(?=.*\s)")
 PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
 _LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
 _NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
@@ -196,14 +198,15 @@ class FollowUp:
         for match in filter(None, (form.fullmatch(folded) for form in forms)):
             value, rejected = (self.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
             query = before.text
-            if ORDINAL.fullmatch(fold_in_place(value)):
+            if _ASKS.match(value) or ORDINAL.fullmatch(fold_in_place(value)):
                 query = self.alone(value, self.history)
             elif ASKING.search(value):  # a question of its own
                 topic = topic_of(in_frame(query)[0]) if rejected else ""
                 query = f"{topic}{value}" if topic and rejected not in topic else self.alone(value, self.history)
-            [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
-            for place in PhraseTable([(old, None)]).find(fold_in_place(query))[::-1]:
-                query = query[: place.start] + new + query[place.end :]
+            else:
+                [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
+                for place in PhraseTable([(old, None)]).find(fold_in_place(query))[::-1]:
+                    query = query[: place.start] + new + query[place.end :]
             if query != before.text:
                 alone = self.changed(query, self.whole, "continuation", CORRECTED, before)
             elif match["head"]:
@@ -230,9 +233,12 @@ class FollowUp:
         if match is None:
             return None
         rank, span = RANKS[match["en"] or match["number"] or match["cn"] or match["end"]], self.span(match)
+        many = RANKS.get(match["many"] or match["more"] or "", -1) + 1
         for index, items in self._offers(match["noun"] or "", steps=_STEP.search(match[0]) is not None):
-            if len(items) > max(rank, 1):
-                chosen = Antecedent(items[rank], index)
+            if len(items) > max(rank, 1) and len(items) >= many:
+                named = map(_name_of, items[:many] if rank == 0 else items[-many:])
+                joined = ("和" if has_ideographs(self.query) else " and ").join(named)
+                chosen = Antecedent(joined if many else items[rank], index)
                 return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
         return None
 

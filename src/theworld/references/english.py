@@ -24,6 +24,7 @@ _PRONOUN = re.compile(
     r"(?i)(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"
     r"(?P<clitic>['’](?:re|ve|ll|d|s))?(?![\w-])"
 )
+_CAPITALISED = re.compile(r"\b[A-Z]\w*")
 _POSSESSIVE = re.compile(
     r"(?i)(?:his|hers|theirs?|its)\b|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w"
 )
@@ -145,7 +146,10 @@ class EnglishFollowUp(FollowUp):
         person = kind in {"he", "she"}
         if self.forced:
             return Antecedent(self.forced, -1)
-        named = next((name for name in self.names if looks_like_person(name.text) is person), None)
+        # "Albums" is nobody where "album" is a word.
+        words = token_set(_CAPITALISED.sub(" ", " ".join(text_of(self.history[index]) for index in self.recent)))
+        nobody = (name for name in self.names if not (person and token_set(name.text) <= words))
+        named = next((name for name in nobody if looks_like_person(name.text) is person), None)
         if self.heading:
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
         if kind == "they":

@@ -47,19 +47,21 @@ ITEM_LINE = re.compile(
 _WITHIN_LINE = re.compile(r"(?<=[:：;；,，.。])[ \t]*(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])")  # before an item
 MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张|层)"
 FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
-_COUNTED = ("first 一 1 former 前", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
+_COUNTED = ("first 一 1 former 前", "second 二 2 two 两", "third 三 3 three", "fourth 四 4 four", "fifth 五 5 five")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
 RANKS |= {str(number): number - 1 for number in range(6, 10)} | dict.fromkeys(("last", "latter", "后", "最后"), -1)
 _COUNTED_BY = rf"(?:(?!次|场){MEASURE}|[步点])"
 ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former|[1-9](?=st|nd|rd|th))(?:st|nd|rd|th)?\b"
+    r"(?:\s+(?P<many>two|three|four|five|[2-5])\b)?"
     rf"(?:(?=\s+(?:{FINITE}|means?|still|also|really)\b)|\s+of\s+(?:those|these|them)\b"
     r"|\s+(?:one|item|option|step|point|number|phase|way|kind|case|(?P<noun>[a-z][\w-]*))\b"
     r"(?! of\b)|(?=\W*$|,))"
     r"|\b(?:step|option|item|point)\s+(?P<number>[1-9])(?![\w.]|\s+of\b)"
-    rf"|第(?P<cn>[一二三四五1-9]){_COUNTED_BY}(?!月|年|人|问题[:：,，])|(?P<end>最后|[前后])(?:(?:一|那){_COUNTED_BY}|(?<=[前后])者)"
-)  # An item by its place
+    rf"|第(?P<cn>[一二三四五1-9]){_COUNTED_BY}(?!月|年|人|问题[:：,，])|(?P<end>最后|[前后])"
+    rf"(?:(?:一|那|(?P<more>[两二三四五2-5])){_COUNTED_BY}(?!月|星期|小时|问题)|(?<=[前后])者)"
+)  # An item by its place, or several
 
 
 @lru_cache(maxsize=4096)
