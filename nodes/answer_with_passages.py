@@ -29,6 +29,7 @@ from theworld.settings import AnswerSettings, Settings
 from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.stores.protocols import DenseStore
 from theworld.stores.records import Note, Span, StoredNote
+from theworld.text.sentences import announces
 
 _UNAVAILABLE = (StoreError, ModelError, DeadlineExceededError)
 PLACES_SHARE = 0.05
@@ -105,14 +106,17 @@ def longest_answer(best: Note, answers: AnswerSettings) -> int:
     """Return how many characters the passages may take: as `best`, the first of them, is English or Chinese.
 
     A Chinese one that stands whole in what both languages allow by its share of ASCII, which is half as wide (code),
-    may take that, and a third of the limit for places and what follows it.
+    may take that, and a third of the limit for places and what follows it; one whose end announces more, all that is
+    allowed.
     """
     if best.language != "zh":
         return answers.passage_characters_en
     usual, ascii_share = answers.passage_characters_zh, sum(map(str.isascii, best.text)) / max(1, len(best.text))
     most = int(1 / ((1 - ascii_share) / usual + ascii_share / max(usual, answers.passage_characters_en)))
     whole = len(best.lead) + len(best.text) + usual // 3
-    return max(usual, whole) if whole <= most else usual
+    if whole > most:
+        return usual
+    return max(usual, most if announces(best.text) else whole)
 
 
 def meanings(state: QueryState, language: str) -> list[str]:

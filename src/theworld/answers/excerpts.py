@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from theworld.questions.words import QuestionWords
 from theworld.stores.records import Note, Span
 from theworld.text import last_break, split_sentences
-from theworld.text.sentences import FENCE, announces, open_fence, outer_pieces
+from theworld.text.sentences import FENCE, announces, ends_with_question, open_fence, outer_pieces
 
 Cover = Callable[[Note, Sequence[tuple[int, int]], Sequence[Span]], Sequence[float]]
 """A note, (start, end) of pieces of its text, and what is shown already, to the share that each piece covers of what
@@ -63,19 +63,23 @@ class Excerpt(NamedTuple):
     """Whether it ends within a sentence or row, since not even one fits."""
 
 
-def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, shown: Sequence[Span] = ()) -> Excerpt:
+def best_excerpt(
+    note: Note, coverage: QuestionCoverage, room: int, lead: str, shown: Sequence[Span] = (), *, beginning: bool = False
+) -> Excerpt:
     """Return the run of a note's units that fits and holds the one that says most of what is not shown yet.
 
-    Where it begins inside a code block or a table, the line that opens the block or the table's header is repeated;
-    where inside a list, the sentence that announces it, if that takes no more than a quarter of the room.
+    Where the note goes on with what is shown, the run at its `beginning`. Where that begins inside a code block or a
+    table, the line that opens the block or the table's header is repeated; where inside a list, the sentence that
+    announces it, if that takes no more than a quarter of the room.
     """
     if led := open_fence(lead):
         lead = lead.removesuffix(led).rstrip()
-    start, end, cut = _best_run(note, coverage, room, shown)
+    start, end, cut = _best_run(note, coverage, room, shown, beginning=beginning)
     opening = _opening(note, start)
     said = "" if opening else _announcement(note.text, start)
     if opening or 0 < 4 * len(said) <= room:
-        shorter = _best_run(note, coverage, max(room - len(opening or said) - FENCES, 1), shown)
+        less = max(room - len(opening or said) - FENCES, 1)
+        shorter = _best_run(note, coverage, less, shown, beginning=beginning)
         if opening or _announcement(note.text, shorter[0]) == said:
             start, end, cut = shorter
             opening = _opening(note, start) or said
@@ -102,7 +106,9 @@ def best_row(note: Note, words: QuestionWords) -> tuple[int, str]:
     return start, note.lead or _opening(note, start)
 
 
-def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: Sequence[Span]) -> tuple[int, int, bool]:
+def _best_run(
+    note: Note, coverage: QuestionCoverage, room: int, shown: Sequence[Span], *, beginning: bool = False
+) -> tuple[int, int, bool]:
     """Return (start, end) of the units around the one that says most, as many as fit, and whether that one does not.
 
     The last of them announces nothing: what is announced says it, whatever words it has.
@@ -114,7 +120,8 @@ def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: Sequence
     leads = [_leads(note, units, i) for i in range(len(units))]
     said = [_WORD.search(note.text, *unit) is not None for unit in units]
     fits = [right - left <= room for left, right in units]
-    best = max(range(len(units)), key=lambda i: (leads[i] != "table", said[i] and fits[i], said[i], covered[i], -i))
+    by_merit = [(leads[i] != "table", said[i] and fits[i], said[i], covered[i], -i) for i in range(len(units))]
+    best = 0 if beginning else max(range(len(units)), key=by_merit.__getitem__)
     first = last = best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
@@ -143,7 +150,7 @@ def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", 
     begins = (note.text.rfind("\n", 0, start) + 1 for start, _ in units[i : i + 2])
     margins = [len(item["margin"]) for place in begins if (item := _ITEM.match(note.text, place))]
     nothing = len(margins) > 1 and _ITEM.match(after) is not None and margins[1] <= margins[0]
-    return "text" if opens or (announces(unit) and not nothing) else ""
+    return "text" if opens or ends_with_question(unit) or (announces(unit) and not nothing) else ""
 
 
 def _opening(note: Note, start: int) -> str:

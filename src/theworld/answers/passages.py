@@ -176,21 +176,24 @@ def _taken(
     ranked: Sequence[Candidate], coverage: QuestionCoverage, limit: int, between: ReadText, around: Around
 ) -> list[_Piece]:
     taken: list[_Piece] = []
-    left, waiting = limit, deque[Note](ranked)
+    left, waiting, following = limit, deque[Note](ranked), False
     while waiting:
         note = waiting.popleft()
         if any(_lines(note) <= _lines(one.note) for one in taken):
             continue  # what stands on many pages is shown once, under whatever level of heading
         alone = len(ranked) == 1
         room = left if alone or len(taken) >= coverage.parts else min(left, limit // coverage.parts)
-        piece = _fitting(note, coverage, room, limit, taken, alone=alone)
+        piece = _fitting(note, coverage, room, limit, taken, alone=alone, following=following)
+        following = False
         if piece is None:
             break
         cut_short = not piece.whole and announces(piece.text)  # what it announces is left out, and it says nothing else
         if piece.text.strip() and (not taken or (piece.shown <= left and not cut_short)):
             taken.append(piece)
             left -= piece.shown
-            waiting.extendleft(_going_on(taken, between, around))
+            for after in _going_on(taken, between, around):
+                waiting.appendleft(after)
+                following = True
         if not piece.whole and left < LEAST_SHARE * limit:
             break
     return taken
@@ -206,15 +209,26 @@ def _going_on(taken: Sequence[_Piece], between: ReadText, around: Around) -> Ite
         if after is None:
             return
         follows = led or _gap(piece, _Piece(after, 0, len(after.text), after.lead), between) is not None
-        section = after.section[: len(note.section)] if led else after.section
-        if follows and section == note.section:
+        depth = len(note.section)
+        begun = _lines(note).issuperset(after.section[depth:])  # a section that the note's end is in
+        if follows and after.section[:depth] == note.section and (led or begun):
             yield after
 
 
 def _fitting(
-    note: Note, coverage: QuestionCoverage, left: int, limit: int, taken: Sequence[_Piece], *, alone: bool
+    note: Note,
+    coverage: QuestionCoverage,
+    left: int,
+    limit: int,
+    taken: Sequence[_Piece],
+    *,
+    alone: bool,
+    following: bool,
 ) -> _Piece | None:
-    """Return as much of a note as fits beside the pieces taken, whole units; None where too little is left for any."""
+    """Return as much of a note as fits beside the pieces taken, whole units; None where too little is left for any.
+
+    One that is `following` what was taken last goes on from its beginning.
+    """
     room = left - len(_place(note)) - FRAME
     lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
     room -= len(lead) + 3 * bool(lead)
@@ -226,9 +240,9 @@ def _fitting(
     if taken and room < LEAST_SHARE * limit:
         return None
     shown = [(one.note, one.start, one.end) for one in taken]
-    start, end, lead, cut = best_excerpt(note, coverage, max(room, 1), lead, shown)
-    if taken and (cut or open_fence(lead)):  # a few lines of code, with nothing around them, tell nobody anything
-        return _Piece(note, 0, 0)
+    start, end, lead, cut = best_excerpt(note, coverage, max(room, 1), lead, shown, beginning=following)
+    if taken and (cut or (open_fence(lead) and not following)):
+        return _Piece(note, 0, 0)  # a few lines of code, with nothing around them, tell nobody anything
     room -= end - start
     lead = lead or ELSEWHERE * (start > 0 and room > len(ELSEWHERE))
     goes_on = room > len(ELSEWHERE) + len(GOES_ON) and bool(note.text[end:].strip())

@@ -20,7 +20,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, last_break, split_sentences
 from theworld.text.language import MIXED_SHARE
-from theworld.text.sentences import FENCE, announces, open_fence, outer_pieces
+from theworld.text.sentences import FENCE, announces, ends_with_question, open_fence, outer_pieces
 
 JOINED: Mapping[Language, int] = {"en": 600, "zh": 450}
 """Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""
@@ -263,10 +263,11 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
     room = max(limit - lead, limit // 2)
     together, last = list[tuple[int, int]](), block.start
     for left, right in _parts(text, block, room):
-        # A term, an announcement, a row above a group of a table's goes with what follows it, where both fit.
+        # A term, an announcement, a question, a row above a group of a table's goes with what follows, where both fit.
         within = together and _GROUP.match(text, together[-1][0]) and not _GROUP.match(text, left)
-        grouped = within or _GROUP.match(text, last)
-        if together and right - together[-1][0] <= room and (grouped or announces(text[last : together[-1][1]])):
+        before = text[last : together[-1][1]] if together else ""
+        grouped = within or _GROUP.match(text, last) or announces(before) or ends_with_question(before)
+        if together and right - together[-1][0] <= room and grouped:
             together[-1] = (together[-1][0], right)
         else:
             together.append((left, right))

@@ -52,7 +52,7 @@ FEWEST_OWN = 3
 """Notes in the question's language by which those in another one are judged."""
 EXPECTED = 0.7
 """What coverage that is only expected counts; .5 to 1 find about the same."""
-IDENTIFIERS = 0.3
+IDENTIFIERS = 0.6
 """What the question's identifiers together count beside its other units, which together count 1."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""

@@ -103,6 +103,11 @@ def announces(text: str) -> bool:
     return ends_with_colon(text) or _TERM.match(line) is not None or _HEADING.match(line) is not None
 
 
+def ends_with_question(text: str) -> bool:
+    """Return whether a text ends with a question, whose answer comes after it where somebody else speaks."""
+    return text.rstrip(" \t\r\n*_\"'”’)）]").endswith(("?", "？"))
+
+
 def outer_pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return (start, end) of the pieces of text[start:end] that begin with its least indented lines after the first.
 
