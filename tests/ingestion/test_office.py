@@ -18,7 +18,7 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import READERS, SourceDocument, converted, notebook
+from theworld.ingestion.readers import READERS, SourceDocument, converted, notebook, read_source
 
 
 def read_one(path: Path) -> SourceDocument:
@@ -414,4 +414,4 @@ def test_notebook_without_its_package(tmp_path: Path, monkeypatch: pytest.Monkey
     path = write_notebook(tmp_path / "a.ipynb")
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(IngestionError, match=r"pip install .*\[documents\]"):
-        read_one(path)
+        list(read_source(path))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 from theworld.errors import IngestionError
@@ -20,15 +19,9 @@ from theworld.ingestion.report import FailedSource
 
 
 def _read_rst(path: Path, root: Path | None = None, walked: int = 0) -> Iterator[SourceDocument]:
-    if find_spec("docutils") is None:
-        raise needs_extra(path)
     from theworld.ingestion.readers.rst import read
 
     return read(path, root, walked)
-
-
-def _read_mail(path: Path) -> Iterator[SourceDocument | FailedSource]:
-    return mail.read(path, read_source, READERS.keys())
 
 
 _NEWER = {
@@ -52,7 +45,7 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(folder.RST, _read_rst),
     **dict.fromkeys(_NEWER, _refuse),
     **dict.fromkeys((".jsonl", ".ndjson"), tables.read_lines),
-    **dict.fromkeys(mail.EXTENSIONS, _read_mail),
+    **dict.fromkeys(mail.EXTENSIONS, lambda path: mail.read(path, read_source, READERS.keys())),
     **dict.fromkeys(mail.CALENDARS, mail.read_calendar),
     **dict.fromkeys((".srt", ".vtt"), read_subtitles),
 }
@@ -71,12 +64,15 @@ def read_source(path: Path, root: Path | None = None, walked: int = 0) -> Iterat
             where=str(path),
             remedy=f"Supported: any text, and {', '.join(sorted(READERS.keys() - _NEWER))}.",
         )
-    if reader is _read_rst:
-        yield from _read_rst(path, root, walked)
-    elif reader in (markdown.read, asciidoc.read):
-        yield from reader(path, root)
-    else:
-        yield from (reader or read_plain)(path)
+    try:
+        if reader is _read_rst:
+            yield from _read_rst(path, root, walked)
+        elif reader in (markdown.read, asciidoc.read):
+            yield from reader(path, root)
+        else:
+            yield from (reader or read_plain)(path)
+    except ModuleNotFoundError as error:
+        raise needs_extra(path) from error
 
 
 __all__ = ["READERS", "Reader", "SourceDocument", "read_source"]

@@ -180,13 +180,8 @@ class _Writer:
 
     def _interrupts(self, line: str) -> bool:
         """Return whether a line ends the paragraph before it, within a list also by its next item."""
-        return bool(
-            _DELIMITER.fullmatch(line)
-            or line == "+"
-            or _LOWER.fullmatch(line)
-            or _ATTRIBUTES.fullmatch(line)
-            or (self._in_list and _kind(line))
-        )
+        ends = line == "+" or any(one.fullmatch(line) for one in (_DELIMITER, _LOWER, _ATTRIBUTES))
+        return ends or (self._in_list and _kind(line) != "")
 
     def _paragraph(self, lines: Sequence[str], style: str, said: str) -> list[str]:
         text = "\n".join(lines)
@@ -229,11 +224,6 @@ class _Writer:
             term, text, at = self._item(lines, at)
             blocks, at = self._attached(lines, at, (*above, kind), wanting=bool(term) and not text)
             items.append((mark, [": ".join(filter(None, (term, text))), *blocks]))
-            following = at
-            while following < len(lines) and not lines[following]:
-                following += 1
-            if following < len(lines) and _kind(lines[following]) == kind:
-                at = following
         self._in_list = around
         return "\n\n".join(as_list(items)), at
 
@@ -253,23 +243,19 @@ class _Writer:
     def _attached(
         self, lines: Sequence[str], at: int, kinds: tuple[str, ...], *, wanting: bool
     ) -> tuple[list[str], int]:
-        """Return the blocks that belong to a list's item after its text, and the line after them.
+        """Return the blocks that belong to a list's item after its text, and the line after them, or of the next item.
 
         `wanting` is a term that lacks its meaning, which may follow after an empty line.
         """
         blocks = list[str]()
-        while at < len(lines):
-            following = at
-            while following < len(lines) and not lines[following]:
-                following += 1
-            if following == len(lines):
-                break
+        while (following := next((place for place in range(at, len(lines)) if lines[place]), len(lines))) < len(lines):
             line = lines[following]
             if line.strip() == "+":
                 written, at = self._block(lines, following + 1)
                 blocks += written
             elif kind := _kind(line):
                 if kind in kinds:
+                    at = following
                     break
                 written_list, at = self._list(lines, following, kinds)
                 blocks.append(written_list)

@@ -16,7 +16,7 @@ import yaml
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers.document import read_text
-from theworld.ingestion.readers.folder import ASCIIDOC, resolved
+from theworld.ingestion.readers.folder import ASCIIDOC, nearest, resolved
 
 _CHARACTERS = {
     "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "wj": "", "amp": "&", "lt": "<", "gt": ">",
@@ -165,16 +165,11 @@ def _tagged(text: str, wanted: Sequence[str]) -> Iterator[str]:
 
 def _of_component(folder: Path, root: Path) -> dict[str, str]:
     """Return the attributes in the nearest `antora.yml` from a folder up to a root."""
-    for place in (folder, *folder.parents):
-        if not place.is_relative_to(root):
-            break
-        if (described := place / "antora.yml").is_file():
-            try:
-                given = yaml.safe_load(described.read_text("utf-8"))
-                found = {"page-component-title": given.get("title"), "page-component-version": given.get("version")}
-                found |= (given.get("asciidoc") or {}).get("attributes") or {}
-            except (OSError, ValueError, AttributeError, TypeError, yaml.YAMLError):
-                return {}
-            known = {str(name).lower(): value for name, value in found.items() if isinstance(value, str | int | float)}
-            return {name: str(value).removesuffix("@") for name, value in known.items()}
-    return {}
+    try:
+        given = yaml.safe_load(nearest(folder, root, "antora.yml")) or {}
+        found = {"page-component-title": given.get("title"), "page-component-version": given.get("version")}
+        found |= (given.get("asciidoc") or {}).get("attributes") or {}
+    except (ValueError, AttributeError, TypeError, yaml.YAMLError):
+        return {}
+    known = {str(name).lower(): value for name, value in found.items() if isinstance(value, str | int | float)}
+    return {name: str(value).removesuffix("@") for name, value in known.items()}

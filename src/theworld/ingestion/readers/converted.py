@@ -173,11 +173,8 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
     """Return title and Markdown; raises IngestionError for missing packages, damaged and exploding files."""
     kind = path.suffix.lower()
     try:
-        if kind == ".pdf":
-            title, text = read_pdf(data)
-            return title or title_from_name(path), text
-        if kind in WORKBOOKS:
-            title, text = read_workbook(data, kind)
+        if kind == ".pdf" or kind in WORKBOOKS:
+            title, text = read_pdf(data) if kind == ".pdf" else read_workbook(data, kind)
             return title or title_from_name(path), text
         if kind == ".odt":
             from odfdo import Document

@@ -72,9 +72,8 @@ def sphinx_definitions(folder: Path, root: Path, _walked: int) -> str:
 
     That is the version, and the substitutions, links and roles of `rst_prolog` and `rst_epilog`. It is read, never run.
     """
-    above = [one for one in (folder, *folder.parents) if one.is_relative_to(root)]
     try:
-        tree = ast.parse(next(filter(None, (text_of(one / "conf.py") for one in above)), ""))
+        tree = ast.parse(nearest(folder, root, "conf.py"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     said: dict[str, str] = {}
@@ -156,14 +155,18 @@ def resolved(path: Path, root: Path, name: str) -> Path | None:
     return None
 
 
+def nearest(folder: Path, root: Path, name: str) -> str:
+    """Return the text of the nearest file of a name, from a folder up to a root; "" without one."""
+    above = (one for one in (folder, *folder.parents) if one.is_relative_to(root))
+    return next(filter(None, (text_of(one / name) for one in above)), "")
+
+
 def text_of(path: Path, marks: Collection[bytes] = ()) -> str:
     """Return a file's text, empty for one that cannot be read, or has none of the marks."""
     try:  # what cannot be read is named where it is read as a document
         held = path.read_bytes()
     except OSError:
         return ""
-    return (
-        held.decode("utf-8", "replace").replace("\r\n", "\n")
-        if not marks or any(mark in held for mark in marks)
-        else ""
-    )
+    if marks and not any(mark in held for mark in marks):
+        return ""
+    return held.decode("utf-8", "replace").replace("\r\n", "\n")

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from theworld.ingestion.readers.document import (
     SourceDocument,
     bold,
     fenced,
-    needs_extra,
     read_bytes,
     read_text,
     require_text,
@@ -57,8 +55,6 @@ def read(path: Path) -> Iterator[SourceDocument]:
 
     A <title> often names the site as well, before or after the page's own <h1>: then this is the title.
     """
-    if find_spec("markdownify") is None:
-        raise needs_extra(path)
     data = read_bytes(path)
     declared, markup = _DECLARED.search(data[:4096]), None
     if declared and b"\x00" not in data[:4096]:
@@ -155,9 +151,6 @@ def _converter() -> Any:
                 named = _LANGUAGE.search(" ".join(tag.get("class") or []))
                 language = language or (named[1] if named else "")
             return f"\n\n{fenced(words.rstrip(), language)}\n\n" if words.strip() else ""
-
-        def convert_dl(self, _: Tag, text: str, **__: object) -> str:
-            return f"\n\n{text.strip()}\n\n"
 
         def convert_dt(self, _: Tag, text: str, **__: object) -> str:
             term = " ".join(text.split())

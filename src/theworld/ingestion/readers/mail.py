@@ -15,7 +15,6 @@ from datetime import date, timedelta
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
-from importlib.util import find_spec
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 
@@ -24,7 +23,6 @@ from theworld.ingestion.readers import html
 from theworld.ingestion.readers.document import (
     Reader,
     SourceDocument,
-    needs_extra,
     read_bytes,
     read_text,
     require_text,
@@ -70,11 +68,8 @@ def read(path: Path, attached: Reader, kinds: Collection[str]) -> Iterator[Sourc
         content, said, ending = file.get_payload(decode=True), "", PurePath(name).suffix
         if file.get_content_type() == "message/rfc822":
             message = file.get_content()
-            name, content, ending = (
-                name or " ".join(str(message["Subject"] or "message").split()),
-                bytes(message),
-                ".eml",
-            )
+            name = name or " ".join(str(message["Subject"] or "message").split())
+            content, ending = bytes(message), ".eml"
         try:
             said = _text_of(content, ending, attached) if name and isinstance(content, bytes) else ""
         except IngestionError as error:
@@ -105,11 +100,8 @@ def _parts_of(path: Path) -> tuple[dict[str, str], str, list[EmailMessage]]:
             where=str(path),
             remedy="Open it in a mail program and save it anew.",
         ) from error
-    if body is None or body.get_content_subtype() != "html":
-        return fields, words, files
-    if find_spec("markdownify") is None:
-        raise needs_extra(path)
-    return fields, html.markdown_of(words), files
+    of_a_page = body is not None and body.get_content_subtype() == "html"
+    return fields, html.markdown_of(words) if of_a_page else words, files
 
 
 def _text_of(content: bytes, ending: str, attached: Reader) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -61,7 +61,8 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     title = " ".join(without_surrogates(str(_field(fields, "title", path, str) or "")).split())
     aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
     whole = text[start:] if root is None else _with_included(text[start:], path, root)
-    body = without_contents(cleaned(whole, mdx=_is_mdx(path)), mdx=_is_mdx(path))
+    mdx = path.suffix.lower() == ".mdx"
+    body = without_contents(cleaned(whole, mdx=mdx), mdx=mdx)
     document = described(text[:start] + body, path, start=start, title=title)
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
 
@@ -96,7 +97,7 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "", only_he
     """
     if not text[start:].strip():
         raise IngestionError("there is no text in it", where=str(path))
-    blocks = markdown_blocks(text, start, mdx=_is_mdx(path))
+    blocks = markdown_blocks(text, start, mdx=path.suffix.lower() == ".mdx")
     headings = [block for block in blocks if block.kind == "heading"]
     if headings and len(headings) == len(blocks) and not only_headings:
         raise IngestionError("there is no text in it but headings", where=str(path))
@@ -106,14 +107,10 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "", only_he
     title = title or found or title_from_name(path)
     if found == title:
         if sum(highest) < 2:  # else the title is a section beside others: what stands under them is not under it
-            blocks = markdown_blocks(text, start, title, mdx=_is_mdx(path))
+            blocks = _below(title, blocks)
         if blocks[0].kind == "heading" and len(blocks) > 1:
             blocks = blocks[1:]
     return SourceDocument(title, text, body_start=blocks[0].start if blocks else start, blocks=blocks)
-
-
-def _is_mdx(path: Path) -> bool:
-    return path.suffix.lower() == ".mdx"
 
 
 def _field(fields: dict[object, object], name: str, path: Path, kinds: Any) -> object:
@@ -202,13 +199,18 @@ def markdown_blocks(text: str, start: int = 0, title: str = "", *, mdx: bool = F
             while above and above[-1][0] >= level:
                 above.pop()
             above.append((level, words))
-        section = tuple(words for place, (_, words) in enumerate(above) if words and (place or words != title))
+        section = tuple(words for _, words in above if words)
         lead = block.lead
         if blocks and block.kind not in {"heading", "paragraph"} and introduces(text, blocks[-1], block):
             led = (blocks[-1].start, lead[1] if lead else blocks[-1].end)
             lead = led if block.kind != "table" or led[1] - led[0] <= LONGEST_LEAD else lead
         blocks.append(block._replace(section=section, lead=lead))
-    return tuple(blocks)
+    return _below(title, blocks)
+
+
+def _below(title: str, blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Return blocks whose sections do not begin with the document's title."""
+    return tuple(one._replace(section=one.section[one.section[:1] == (title,) :]) for one in blocks)
 
 
 def plain_heading(words: str) -> str:

@@ -66,9 +66,8 @@ _LITERAL = re.compile(
     r"(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\$]|\\.)*)(?P=quote)|-?\d+(?:\.\d+)?|true|false", re.S
 )
 _EXPORTED = re.compile(r"export\s+(?:default|(?:const|let|var)\s+\w+[^=\n]*=)\s*[\[{]")
-_DATA = re.compile(
-    r"(?:\b(?P<key>\w+)[\"']?\s*:|[\[,(])\s*(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)", re.S
-)
+_QUOTED = r"(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*+)(?P=quote)"
+_DATA = re.compile(rf"(?:\b(?P<key>\w+)[\"']?\s*:|[\[,(])\s*{_QUOTED}", re.S)
 """A text in the objects and lists of a script; those of attributes stand behind other marks."""
 _PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
 _NAMING = "label title question heading summary caption name".split()
@@ -110,15 +109,12 @@ _INLINE = frozenset(
 _ELEMENTS = _INLINE | frozenset(block_names)
 _TAG = re.compile(
     r"(?P<after>(?<=\w))?<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9.-]*)"
-    r"(?P<rest>(?:\s(?:[^<>\"'{]+|\{(?:\s*(?P<quote>[\"'`])(?:(?!(?P=quote))[^\\]|\\.)*+(?P=quote)\s*\})?|"
-    r"\"[^\"]*\"|'[^']*'){0,1000}+)?)/?>",
+    rf"(?P<rest>(?:\s(?:[^<>\"'{{]+|\{{(?:\s*{_QUOTED}\s*\}})?|\"[^\"]*\"|'[^']*'){{0,1000}}+)?)/?>",
     re.S,
 )
 _VALUED = re.compile(r"[\w-]=[\"'{]")
 _ATTRIBUTE = re.compile(
-    r"(?:(?<![\w-])(?P<key>[\w-]++)=)?(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|"
-    r"\{\s*(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*+)(?P=quote)\s*\})",
-    re.S,
+    rf"(?:(?<![\w-])(?P<key>[\w-]++)=)?(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|\{{\s*{_QUOTED}\s*\}})", re.S
 )
 """An attribute that is a text, or a text alone."""
 _STYLING = frozenset(
@@ -153,14 +149,14 @@ _ICON = re.compile(
     r"-(?:(?P<yes>check)|(?P<no>close|x|xmark|times)|[\w-]+?)(?:-[\w-]+)?):"
 )
 """An icon by its set and name."""
-_IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)\]\((?:[^()\n]|\([^()\n]*\))*\)(?:\{[^{}\n]*\})?")
+_IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)\]\((?:[^()\n]+|\([^()\n]*\))*+\)(?:\{[^{}\n]*\})?")
 _IMAGE_NAME = re.compile(
     r"^[ \t]*!\[(?:\W?(?P<stem>[^\[\]\n]+)\]\((?:[^()\n]*/)?(?P=stem)\.\w+|[a-z\d]+(?:[_-][A-Za-z\d]+)+\]\([^()\n]*)\)"
     r"(?:\{[^{}\n]*\})?[ \t]*$",
     re.M,
 )
 """An image alone on its line that is said to show what its file is called, or an identifier."""
-_EMPTY_LINK = re.compile(r"\[\s*\]\((?:[^()\n]|\([^()\n]*\))*\)")
+_EMPTY_LINK = re.compile(r"\[\s*\]\((?:[^()\n]+|\([^()\n]*\))*+\)")
 _LINK_NOWHERE = re.compile(r"(?<!!)\[(?P<words>[^\[\]\n]+)\]\(\s*\)")
 """A link whose address was a template tag."""
 _SAYS_NOTHING = re.compile(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.document import SourceDocument, fenced, needs_extra, read_text, require_text
+from theworld.ingestion.readers.document import SourceDocument, fenced, read_text, require_text
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 
@@ -21,16 +21,14 @@ LONGEST_OUTPUT = 2_000
 """Characters of one output; logs of a training run say nothing more after that."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_EMBEDDED = re.compile(r"!\[([^\]]*)\]\((?:data|attachment):[^)]*\)")
+_EMBEDDED = re.compile(r"(?<=\]\()(?:data|attachment):[^)]*")
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the notebook's one document; its title is the first heading, else the file's name."""
+    import nbformat
+
     text = read_text(path)
-    try:
-        import nbformat
-    except ModuleNotFoundError as error:
-        raise needs_extra(path) from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cells without ids, which older programs write
@@ -51,7 +49,7 @@ def read(path: Path) -> Iterator[SourceDocument]:
 def _cell(cell: Mapping[str, Any], language: str) -> Iterator[str]:
     source = str(cell["source"])
     if cell["cell_type"] != "code":
-        yield cleaned(_EMBEDDED.sub(r"\1", source))
+        yield cleaned(_EMBEDDED.sub("", source))
     elif source.strip():
         yield fenced(source.strip("\n"), language)
         for output in cell["outputs"]:

@@ -195,18 +195,12 @@ def tables_of(page: Any, text: Sequence[tuple[Any, Sequence[Any]]]) -> list[Tabl
 
     rules = sum(isinstance(item, LTCurve) for item in page.layout)
     (left, top), height = page.mediabox[:2], page.height
-    tables = [
-        Table(
-            [
-                [
-                    (x0 - left, height + top - y1, x1 - left, height + top - y0)
-                    for x0, y0, x1, y1 in filter(None, row.cells)
-                ]
-                for row in found.rows
-            ]
-        )
-        for found in (page.find_tables() if FEWEST_RULES <= rules <= MOST_RULES else ())
-    ]
+
+    def placed(cell: Box) -> Box:  # pdfplumber measures from the top
+        return cell[0] - left, height + top - cell[3], cell[2] - left, height + top - cell[1]
+
+    found = page.find_tables() if FEWEST_RULES <= rules <= MOST_RULES else ()
+    tables = [Table([list(map(placed, filter(None, row.cells))) for row in table.rows]) for table in found]
     for (line, items), table in product(text, tables):
         table.take(items if within(line, table.box) else ())
     tables = [table for table in tables if table.is_one]

@@ -34,7 +34,7 @@ from theworld.ingestion.readers.folder import labels_below, sphinx_definitions
 from theworld.ingestion.readers.html import markdown_of
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.rst_directives import CROSS_REFERENCE, sphinx_known
-from theworld.ingestion.readers.tables import markdown_table
+from theworld.ingestion.readers.tables import BETWEEN_ITEMS, Cell, markdown_table
 
 _BREAK = re.compile(r"[ \t]*\n[ \t]*")
 _CHINESE = r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
@@ -192,18 +192,12 @@ class MarkdownWriter:
         """Yield a table's title and the table."""
         if isinstance(node.children[0], nodes.title):
             yield bold(self._line(node.children[0]))
-        rows = [
-            [
-                (
-                    " ".join(self._blocks(cell, 0)).strip().replace("  \n", " / "),
-                    cell.get("morecols", 0) + 1,
-                    cell.get("morerows", 0) + 1,
-                )
-                for cell in row.children
-                if isinstance(cell, nodes.entry)
-            ]
-            for row in node.findall(nodes.row)
-        ]
+
+        def shown(cell: Any) -> Cell:
+            words = " ".join(self._blocks(cell, 0)).strip().replace("  \n", BETWEEN_ITEMS)
+            return words, cell.get("morecols", 0) + 1, cell.get("morerows", 0) + 1
+
+        rows = [list(map(shown, row.children)) for row in node.findall(nodes.row)]
         yield markdown_table(rows, header=next(iter(node.findall(nodes.thead)), None) is not None)
 
 

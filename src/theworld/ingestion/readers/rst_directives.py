@@ -43,9 +43,9 @@ _LABELS = {
 }
 _SILENT = (
     "toctree index highlight currentmodule py:currentmodule module py:module program default-domain sectionauthor "
-    "moduleauthor codeauthor tabularcolumns only-index meta contents sectnum"
+    "moduleauthor codeauthor tabularcolumns only-index meta contents sectnum date"
 ).split()
-"""Directives that say nothing to a reader: navigation and settings."""
+"""Directives that say nothing to a reader: navigation, settings, the clock."""
 _CONDITIONS = ("only", "ifconfig", "rst-class", "cssclass")
 """Directives whose argument is a setting and whose content is text."""
 _LITERAL = (
@@ -80,7 +80,8 @@ class _General(Directive):
     def run(self) -> list[nodes.Node]:
         """Return each line of the argument in bold (a tab's title, a function's signature), then the content."""
         found = nodes.container()
-        for line in (self.arguments or [""])[0].splitlines():
+        shown = self.arguments if self.name not in _CONDITIONS else []
+        for line in (shown or [""])[0].splitlines():
             words, _ = self.state.inline_text(line.strip(), self.lineno)
             found += nodes.paragraph("", "", nodes.strong("", "", *words))
         self.state.nested_parse(self.content, self.content_offset, found, match_titles=True)
@@ -101,14 +102,13 @@ class _Labelled(_General):
 
 
 class _Silent(_General):
-    def run(self) -> list[nodes.Node]:
-        return []
+    """What says nothing, the `date` too: the clock is no part of what was written, a text must read the same tomorrow.
 
+    A substitution has to stand for something.
+    """
 
-class _Conditional(_General):
     def run(self) -> list[nodes.Node]:
-        self.arguments = []
-        return super().run()
+        return [nodes.Text("")] if isinstance(self.state, states.SubstitutionDef) else []
 
 
 class _Setting(_General):
@@ -149,13 +149,6 @@ class _Class(_General, Class):
         if words and all(nodes.make_id(word) == word for word in words):
             return list(Class.run(self))
         return super().run()
-
-
-class _Date(_General):
-    """`date`: the clock is no part of what was written, and a text must read the same tomorrow."""
-
-    def run(self) -> list[nodes.Node]:
-        return [nodes.Text("")] if isinstance(self.state, states.SubstitutionDef) else []
 
 
 class _Literal(_General):
@@ -215,7 +208,7 @@ class _CSVTable(CSVTable):
     def run(self) -> list[Any]:
         if "file" in self.options:
             text = _read(self, self.options.pop("file"))
-            self.content = type(self.content)(text.splitlines(), source=self.name)
+            self.content = StringList(text.splitlines(), source=self.name)
         return list(super().run())
 
 
@@ -225,8 +218,6 @@ _OWN: dict[str, Any] = {
     "csv-table": _CSVTable,
     "class": _Class,
     "glossary": _Glossary,
-    "date": _Date,
-    **dict.fromkeys(_CONDITIONS, _Conditional),
     **dict.fromkeys(_LABELS, _Labelled),
     **dict.fromkeys(_SILENT, _Silent),
     **dict.fromkeys(_SETTINGS, _Setting),

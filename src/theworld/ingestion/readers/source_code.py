@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,21 +142,18 @@ class _Code:
 
     def _between(self, first: int, last: int, section: tuple[str, ...]) -> Iterator[Block]:
         """Yield blocks of what is no symbol: within a class as one, in a file from blank line to blank line."""
-        lines, cuts = self.lines, list[int]()
-        if not section:  # something new begins after a blank line, not indented, closing nothing
-            after_blank = (number for number in range(first + 1, last) if not lines[number - 1].strip())
-            cuts = [number for number in after_blank if not _CLOSES.match(lines[number])]
-        for begin, stop in zip([first, *cuts], [*cuts, last], strict=True):
+        lines, inside = self.lines, range(first + 1, last if not section else first)
+        # Something new begins after a blank line, not indented, closing nothing.
+        cuts = [number for number in inside if not lines[number - 1].strip() and not _CLOSES.match(lines[number])]
+        for begin, stop in pairwise([first, *cuts, last]):
             if any(line.strip(" \t\r\n})];") for line in lines[begin:stop]):
                 yield self._block(begin, stop, section)
 
     def _block(self, first: int, last: int, section: tuple[str, ...], signature: int | None = None) -> Block:
         """Return lines as a block, divided at blank lines, else before lines that are not indented."""
-        lines = self.lines
-        cuts = [number for number in range(first + 1, last) if not lines[number - 1].strip()]
-        if not cuts:
-            cuts = [number for number in range(first + 1, last) if not _CLOSES.match(lines[number])]
-        pieces = zip([first, *cuts], [*cuts, last], strict=True)
+        lines, inside = self.lines, range(first + 1, last)
+        cuts = [number for number in inside if not lines[number - 1].strip()]
+        pieces = pairwise([first, *(cuts or (number for number in inside if not _CLOSES.match(lines[number]))), last])
         parts = tuple(self._span(begin, stop) for begin, stop in pieces if any(map(str.strip, lines[begin:stop])))
         lead = self._span(signature, signature + 1) if signature is not None else None
         return Block("code", *self._span(first, last), section, parts, lead)
