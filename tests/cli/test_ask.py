@@ -11,7 +11,7 @@ from rich.console import Console
 
 from theworld.cli.ask import run_question
 from theworld.cli.options import ChannelName
-from theworld.cli.output import answer_in_colours, headline, show_sources, visible
+from theworld.cli.output import answer_in_colours, headline, show_nearest, visible
 from theworld.graph import build_graph, open_resources
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, Passage, QueryOutput
@@ -59,7 +59,7 @@ def test_nearest_passages_begin_where_they_hold_the_words_of_the_question() -> N
     text = "The butcher is shut. " * 9 + "The plumber comes on Thursday. Mind the dog."
     note = Candidate(note_id="1", document_id="1", title="Diary", text=text)
     with (out := Console(file=StringIO(), width=200)).capture() as shown:
-        show_sources(out, QueryOutput(kind="none", query="when does the plumber come", candidates=[note]))
+        show_nearest(out, QueryOutput(kind="none", query="when does the plumber come", candidates=[note]))
     assert "      The plumber comes on Thursday. Mind the dog." in shown.get().splitlines()
 
 

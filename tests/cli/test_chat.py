@@ -33,6 +33,14 @@ def test_a_follow_up_is_understood(talk: Talk) -> None:
     assert any("resolve_references" in line for line in printed)
 
 
+def test_where_nothing_is_enough_the_nearest_passages_are_shown(talk: Talk) -> None:
+    printed = talk("Who painted the ZX81 mural of Quendale?", "Who was the drummer of Rush?")
+    nearest = printed.index("Nearest passages, not enough to answer")
+    assert printed[nearest + 1].startswith("  ")
+    assert printed[nearest + 2].strip()
+    assert printed.count("Nearest passages, not enough to answer") == 1
+
+
 def test_sources_are_sentences(talk: Talk) -> None:
     printed = talk("Who was the drummer of Rush?", "/sources")
     listed = printed[printed.index("Sources") :]

@@ -33,6 +33,7 @@ from theworld.cli.output import (
     live_text,
     show_answer_text,
     show_details,
+    show_nearest,
     show_sources,
     show_understood,
 )
@@ -170,4 +171,5 @@ class Conversation:
         self._language = "zh" if is_chinese(answer) else "en"
         show_understood(self._out, answer)
         show_answer_text(self._out, answer)
+        show_nearest(self._out, answer)
         self._out.print(f"{headline(answer, elapsed_ms)}\n", style="dim")

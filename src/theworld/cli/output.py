@@ -108,6 +108,7 @@ def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float, *, verbose
     """Print answer, sources, one line of how it was found, and degradations; `verbose` adds everything else."""
     show_answer_text(out, answer)
     show_understood(out, answer)
+    show_nearest(out, answer)
     show_sources(out, answer)
     out.print(Text(f"\n{headline(answer, elapsed_ms)}\n{how_found(answer)}", style="dim"))
     _show_steps(out, answer, verbose=verbose)
@@ -232,21 +233,10 @@ def headline(answer: QueryOutput, elapsed_ms: float) -> str:
 
 
 def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> None:
-    """Print the citations with their places, and with their quotes where the answer does not show them, or always.
-
-    Where nothing found was enough for an answer, the nearest notes, to judge oneself.
-    """
+    """Print the citations with their places, and with their quotes where the answer does not show them, or always."""
     passages = answer.result.passages if answer.result and not quotes else ()
     shown = {(passage.number, passage.start, passage.end) for passage in passages}
     zh = is_chinese(answer)
-    if answer.kind == "none" and answer.candidates:
-        out.print("\n最接近的段落（不足以作答）" if zh else "\nNearest passages, not enough to answer")
-        from theworld.state.answers import place_of  # late: help needs no models of the state
-
-        for note in answer.candidates[:NEAREST]:
-            place = place_of(note.document_id, note.source, note.title, note.section)
-            out.print(f"  {printable(place)}")
-            out.print(Text(f"      {_shortened(_from_best_sentence(note.text, answer.query))}", style="dim"))
     if answer.citations:
         out.print("\n出处" if zh else "\nSources")
     for citation in answer.citations:
@@ -255,6 +245,18 @@ def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> 
         out.print(f"  [{citation.number}] {printable(citation.place)} ({printable(place)})")
         if (citation.number, citation.start, citation.end) not in shown and citation.quote.strip():
             out.print(Text(f"      {_shortened(citation.quote)}", style="dim"))
+
+
+def show_nearest(out: Console, answer: QueryOutput) -> None:
+    """Print, where nothing found was enough for an answer, the nearest notes, to judge oneself."""
+    from theworld.state.answers import place_of  # late: help needs no models of the state
+
+    if answer.kind == "none" and answer.candidates:
+        out.print("\n最接近的段落（不足以作答）" if is_chinese(answer) else "\nNearest passages, not enough to answer")
+        for note in answer.candidates[:NEAREST]:
+            place = place_of(note.document_id, note.source, note.title, note.section)
+            out.print(f"  {printable(place)}")
+            out.print(Text(f"      {_shortened(_from_best_sentence(note.text, answer.query))}", style="dim"))
 
 
 def _from_best_sentence(text: str, query: str) -> str:
