@@ -155,6 +155,25 @@ def test_what_the_end_of_a_note_announces_comes_before_the_next_best() -> None:
     assert alone.text == "Pay is raised like this:"
 
 
+def test_the_section_in_which_the_best_note_ends_goes_on() -> None:
+    small = "Kernels are renewed.\n\n## CentOS\n\nFollow these steps by hand."
+    code = "```sh\n" + "".join(f"yum install part-{i:02}\n" for i in range(20)) + "```"
+    document = Document((PAY, small), ((*PAY, "CentOS"), code), ((*PAY, "Ubuntu"), "## Ubuntu\n\nWait."), (LEAVE, "No."))
+    (passage,) = shown("renew kernels", document.candidates(0, 3), document, limit=620)[:1]
+    assert passage.text.startswith(f"{small}\n\n{code}")
+    (passage,) = shown("renew kernels part-17", document.candidates(0, 3), document, limit=300)
+    assert passage.text.startswith(f"{small}\n\n```sh\nyum install part-00\n"), "from its beginning where it is cut"
+    assert "part-19" not in passage.text
+
+
+def test_a_question_is_shown_with_what_is_answered() -> None:
+    lines = [f"17:{i:02} Ann: The roaster is warm again now." for i in range(20)]
+    lines[8:11] = ["17:08 Bo: The scale weighs.", "17:09 Bo: Who borrowed the scale?", "17:10 Cy: me, at home"]
+    document = Document((LEAVE, "\n".join(lines)))
+    (part,) = shown("who borrowed the scale", document.candidates(0), document, limit=95)
+    assert "17:09 Bo: Who borrowed the scale?\n17:10 Cy: me, at home" in part.text
+
+
 def test_an_announcement_alone_is_no_further_passage() -> None:
     code = "```\n" + "auth /x\n" * 30 + "```"
     document = Document((LEAVE, "Protect it."), (PAY, f"To protect a secret folder:\n\n{code}"))

@@ -356,3 +356,11 @@ def test_a_term_stays_with_its_definition_and_a_caption_with_its_table() -> None
     table = "Before. " * 20 + "\n\n**Advancement**\n\n| Level | Points |\n|---|---|\n" + "| 1 | 2 |\n" * 90
     notes = of_markdown(table, max_characters_en=500)
     assert "**Advancement**\n\n| Level | Points |" in "\n".join(note.text for note in notes)
+
+
+def test_a_question_and_its_reply_are_in_one_note() -> None:
+    chat = [f"17:{i:02} Ann: The roaster is warm." for i in range(30)]
+    chat[1:-1:4] = [f"17:{i:02} Bo: Who has scale {i}?" for i in range(1, 29, 4)]
+    notes = list(iter_notes("\n".join(chat), LIMITS))
+    assert len(notes) > 5
+    assert not [note.text for note in notes if note.text.endswith("?")]
