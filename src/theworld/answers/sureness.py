@@ -37,9 +37,10 @@ Found = Mapping[str, ChannelResult]
 
 
 def searched_notes(found: Found, *, filtered: bool) -> int:
-    """Return how many notes were searched, USUAL_NOTES where that is not known: filters pass an unknown part."""
+    """Return how many notes were searched, USUAL_NOTES where that is not known: filters pass a part, all at most."""
     dense = found.get("dense")
-    return dense.searched if dense and dense.searched and not filtered else USUAL_NOTES
+    searched = dense.searched if dense else 0
+    return min(searched, USUAL_NOTES) if filtered and searched else searched or USUAL_NOTES
 
 
 def language_of(question: Question, ranked: Sequence[Candidate]) -> Literal["en", "zh", "across"]:
