@@ -158,7 +158,9 @@ def test_what_the_end_of_a_note_announces_comes_before_the_next_best() -> None:
 def test_the_section_in_which_the_best_note_ends_goes_on() -> None:
     small = "Kernels are renewed.\n\n## CentOS\n\nFollow these steps by hand."
     code = "```sh\n" + "".join(f"yum install part-{i:02}\n" for i in range(20)) + "```"
-    document = Document((PAY, small), ((*PAY, "CentOS"), code), ((*PAY, "Ubuntu"), "## Ubuntu\n\nWait."), (LEAVE, "No."))
+    document = Document(
+        (PAY, small), ((*PAY, "CentOS"), code), ((*PAY, "Ubuntu"), "## Ubuntu\n\nWait."), (LEAVE, "No.")
+    )
     (passage,) = shown("renew kernels", document.candidates(0, 3), document, limit=620)[:1]
     assert passage.text.startswith(f"{small}\n\n{code}")
     (passage,) = shown("renew kernels part-17", document.candidates(0, 3), document, limit=300)

@@ -164,7 +164,9 @@ def test_how_sure_it_is_does_not_depend_on_the_size_of_the_store() -> None:
     assert probability(alone, ASKED["en"], {}) < probability(alone, ASKED["en"], one)
 
 
-@pytest.mark.parametrize(("searched", "filtered", "notes"), [(0, 0, USUAL_NOTES), (3, 0, 3), (3, 1, 3), (5_000, 1, USUAL_NOTES)])
+@pytest.mark.parametrize(
+    ("searched", "filtered", "notes"), [(0, 0, USUAL_NOTES), (3, 0, 3), (3, 1, 3), (5_000, 1, USUAL_NOTES)]
+)
 def test_notes_are_counted_where_all_of_them_were_searched(searched: int, filtered: int, notes: int) -> None:
     found = ChannelResult(channel="dense", searched=searched)
     assert searched_notes({"dense": found}, filtered=bool(filtered)) == notes
