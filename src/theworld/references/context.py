@@ -35,6 +35,7 @@ from theworld.references.topics import (
     names_in,
     sure_names,
     topic_of,
+    with_capitals,
 )
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import place_of, split_sentences
@@ -144,21 +145,29 @@ class FollowUp:
     def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone, depth: int) -> None:
         self.query, self.history, self.forced, self.alone, self.nested = query, history, forced, alone, depth > 0
         self.recent = range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1)
+        answers = (history[index] for index in self.recent if history[index].role == "assistant")
+        self._answers = tuple(message.content or "" for message in answers)
+        self.query = with_capitals(query, self._answers)
         self.whole = Span(0, len(query), query.strip(CLOSING))
+
+    def said(self, index: int) -> str:
+        """Return what a message says; of the user's, names have the capitals that they have in the answers."""
+        text = text_of(self.history[index])
+        return with_capitals(text, self._answers) if self.history[index].role == "user" else text
 
     @cached_property
     def before(self) -> Antecedent:
         """The user's last question, made to stand alone, small talk and what is about the chat left out; else empty."""
         for index in self.recent:
-            text = text_of(self.history[index]).strip() if self.history[index].role == "user" else ""
+            text = self.said(index).strip() if self.history[index].role == "user" else ""
             if text and not is_small_talk(text) and not asks_of_chat_alone(text):
                 return Antecedent(self.alone(text, self.history[:index]), index)
         return Antecedent("", -1)
 
     @property
     def asked(self) -> str:
-        """The user's last question as it was typed."""
-        return text_of(self.history[self.before.source]) if self.before.text else ""
+        """The user's last question as it was typed, but for capitals."""
+        return self.said(self.before.source) if self.before.text else ""
 
     @cached_property
     def frame(self) -> tuple[str, str]:

@@ -88,7 +88,7 @@ class EnglishFollowUp(FollowUp):
     def names(self) -> list[Antecedent]:
         """The names of the last turns, each once: the last question's, those asked about, those in answers."""
         turns = sorted(self.recent, key=lambda index: self.history[index].role != "user")
-        texts = [Antecedent(text_of(self.history[index]), index) for index in turns]
+        texts = [Antecedent(self.said(index), index) for index in turns]
         found: dict[str, Antecedent] = {}
         for text, index in [Antecedent(" ".join(self.frame), self.before.source), *texts]:
             for name in sure_names(text):
@@ -147,7 +147,7 @@ class EnglishFollowUp(FollowUp):
         if self.forced:
             return Antecedent(self.forced, -1)
         # "Albums" is nobody where "album" is a word.
-        words = token_set(_CAPITALISED.sub(" ", " ".join(text_of(self.history[index]) for index in self.recent)))
+        words = token_set(_CAPITALISED.sub(" ", " ".join(map(self.said, self.recent)))) if person else frozenset()
         nobody = (name for name in self.names if not (person and token_set(name.text) <= words))
         named = next((name for name in nobody if looks_like_person(name.text) is person), None)
         if self.heading:

@@ -40,6 +40,8 @@ _BOUNDARY = re.compile(
     rf"{TIME.pattern}|的|是|还?有(?!限)|[还也]?(?:在|能|会|可以)|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|应该|适合|支持|和.{{1,12}}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
 )
 _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
+_LOWER = re.compile(r"(?<![\w'’@./-])[a-z]\w*(?![\w@]|[./-]\w)")  # no part of an address
+_ARTICLE = re.compile(r"(?i)\b(?:an?|the|this|my|your|our)\s+$")
 _OPEN_BRACKET = re.compile("[（(][^（）()]*$")
 
 
@@ -116,6 +118,36 @@ def names_in(text: str) -> tuple[Name, ...]:
 def sure_names(text: str) -> list[Name]:
     """Return the names of a text but for those that may be capitalised only as the first word of a sentence."""
     return [name for name in names_in(text) if not name.opening]
+
+
+@lru_cache(maxsize=4096)
+def _cased(text: str) -> tuple[frozenset[str], dict[str, str]]:
+    """Return a text's words in lower case, and those of names, alone only within a sentence, long ones only a person's.
+
+    A heading, an item and a cell begin with a capital too.
+    """
+    found: dict[str, str] = {}
+    for name in sure_names(text):
+        words = re.findall(r"\b[A-Z]\w*", name.text)
+        person, within = looks_like_person(" ".join(words)), re.search(r"[\w,] $", text[: name.start][-2:])
+        if person if len(words) > 1 else within:
+            found |= {word.lower(): word for word in words if not _names_nothing(word)}
+    return frozenset(_LOWER.findall(text)) | _words("things"), found
+
+
+@lru_cache(maxsize=4096)
+def with_capitals(question: str, answers: tuple[str, ...]) -> str:
+    """Return an English question with its names written as in the answers: "who is priya" -> "who is Priya".
+
+    What an answer writes in lower case too, or what an article stands before, is a word.
+    """
+    for match in reversed([] if has_ideographs(question) else list(_LOWER.finditer(question))):
+        before, word, after = question[: match.start()], match[0], question[match.end() :]
+        known = [_cased(answer) for answer in answers if word in answer.lower()]
+        name = next((names[word] for _, names in known if word in names), word)
+        if not _ARTICLE.search(before) and not any(word in words for words, _ in known):
+            question = before + name + after
+    return question
 
 
 def _names_nothing(word: str) -> bool:
