@@ -90,6 +90,44 @@ def test_subtitles_without_empty_lines_or_times(tmp_path: Path, content: str, te
     assert document.text == text
 
 
+TIMES = "00:00:0{}.000 --> 00:00:0{}.500\n{}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("cues", "paragraphs"),
+    [
+        (
+            ["林梅：收入八万，注意：不含税。", "降了。", "乔：明白。"],
+            ["[0:00:00] 林梅: 收入八万，注意：不含税。 降了。", "[0:00:02] 乔: 明白。"],
+        ),
+        (
+            ["Mei Lin: The move: 2 September.", "At ten", "- Dr. Tom: Fine.", "Tom stays", "Mei Lin: Good."],
+            [
+                "[0:00:00] Mei Lin: The move: 2 September. At ten",
+                "[0:00:02] Dr. Tom: Fine. Tom stays",
+                "[0:00:04] Mei Lin: Good.",
+            ],
+        ),
+        (
+            ["[SPEAKER_00]: One", "two", "three", "[SPEAKER_00]: four", "Remember: five", "six", "seven"],
+            ["[0:00:00] SPEAKER_00: One two three four Remember: five six seven"],
+        ),
+        (["Remember: bring it.", "It is", "closed."], ["[0:00:00] Remember: bring it. It is closed."]),
+        (
+            ["The plan for all of us: go", "one thing: wait", "12: no"],
+            ["[0:00:00] The plan for all of us: go one thing: wait 12: no"],
+        ),
+        (["这个季度的全部工作计划如下：先看", "再看"], ["[0:00:00] 这个季度的全部工作计划如下：先看 再看"]),
+        (["<v Ann>Tom: no name", "<v Ann>Tom: again"], ["[0:00:00] Ann: Tom: no name Tom: again"]),
+    ],
+)
+def test_speakers_before_a_colon(tmp_path: Path, cues: list[str], paragraphs: list[str]) -> None:
+    (tmp_path / "a.vtt").write_text("".join(TIMES.format(i, i, said) for i, said in enumerate(cues)), "utf-8")
+    (document,) = read_source(tmp_path / "a.vtt")
+    assert isinstance(document, SourceDocument)
+    assert document.text.split("\n\n") == paragraphs
+
+
 @pytest.mark.parametrize("name", ["a.ics", "a.vcf"])
 def test_nothing_in_it(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("BEGIN:VCALENDAR\nEND:VCALENDAR\n")

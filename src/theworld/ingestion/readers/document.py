@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -54,6 +55,12 @@ _FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 _CUE = re.compile(r"^(?:(\d+):)?(\d\d):(\d\d)[.,]\d+[ \t]+-->.*\n?", re.MULTILINE)
 _LAST_NUMBER = re.compile(r"(?:\A|\n)\d+\n?\Z")
 _SPEAKER = re.compile(r"<v(?:\.[\w.]+)?\s+([^>]+)>")
+_NAME = r"[^\s:：,，.。!！?？;；、…\[\]<>]+"
+_SAYING = re.compile(
+    rf"[-–—>\[\s]*(?P<who>(?!\d+\W|[\u3400-\u9fff]{{13}})(?:(?:Dr|Mrs?|Ms|Prof)\. )?"
+    rf"(?![a-z]){_NAME}(?:(?: {_NAME}){{0,2}} (?![a-z]){_NAME})?)\]?(?:：|:\s)\s*(?=\S)"
+)
+"""What a cue may begin with to say who speaks, `Tom: `: at most four words, or twelve characters of Chinese."""
 _TAG = re.compile(r"</?[^<>\n]*>|\{\\[^{}]*\}")
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _CHINESE_PUNCTUATION = frozenset("，。、；：？！“”‘’（）《》〈〉【】「」『』—…·　")
@@ -96,7 +103,7 @@ def read_subtitles(path: Path) -> Iterator[SourceDocument]:
     Each begins with its time and who speaks, where that is known. A file without any times is plain text.
     """
     text = "\n".join(map(str.rstrip, require_text(read_text(path), path).splitlines()))
-    parts, said, speaker = list[str](), "", ""
+    spoken = list[tuple[re.Match[str], str, str]]()
     cues = list(_CUE.finditer(text))
     for cue, end in zip(cues, [*(cue.start() for cue in cues), len(text)][1:], strict=True):
         words, blank, _ = text[cue.end() : end].partition("\n\n")
@@ -104,14 +111,33 @@ def read_subtitles(path: Path) -> Iterator[SourceDocument]:
             words = _LAST_NUMBER.sub("", words)  # of the cue after it, without an empty line between
         named = _SPEAKER.search(words)
         who, words = named[1].strip() if named else "", " ".join(_TAG.sub("", words).split())
-        if not words:
-            continue
+        if words:
+            spoken.append((cue, who, words))
+    if not any(who for _, who, _ in spoken):
+        spoken = list(_with_speakers(spoken))
+    parts, said, speaker = list[str](), "", ""
+    for cue, who, words in spoken:
         if not parts or who != speaker or (len(said) >= FULL_PARAGRAPH and _SENTENCE_END.search(said)):
             parts.append(f"[{int(cue[1] or 0)}:{cue[2]}:{cue[3]}] " + f"{who}: " * bool(who))
             said, speaker = "", who
         said += words
         parts[-1] += f"{words} "
     yield SourceDocument(title_from_name(path), "\n\n".join(map(str.strip, parts)) or text)
+
+
+def _with_speakers(spoken: list[tuple[re.Match[str], str, str]]) -> Iterator[tuple[re.Match[str], str, str]]:
+    """Yield cues with who speaks, by the name and colon that they, or cues before them, begin with.
+
+    Where fewer than half of the cues begin so, it must be several times the same name: a sentence may hold a colon.
+    """
+    begun = [_SAYING.match(words) for _, _, words in spoken]
+    often, speaker = Counter(one["who"] for one in begun if one), ""
+    for (cue, _, words), one in zip(spoken, begun, strict=True):
+        if one and (often[one["who"]] > 1 or 2 * often.total() >= len(spoken)):
+            speaker = one["who"]
+            yield cue, speaker, words[one.end() :]
+        else:
+            yield cue, speaker, words
 
 
 def is_text(path: Path) -> bool:

@@ -21,6 +21,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 
 from theworld.ingestion.readers.document import bold, fenced
+from theworld.ingestion.readers.myst import MYST, SAYING_NOTHING, directives, words_of_role
 from theworld.ingestion.readers.tables import BETWEEN_ITEMS, html_table
 from theworld.text.language import has_ideographs
 
@@ -28,6 +29,7 @@ _FENCE = re.compile(
     r"^[ \t]*(?P<mark>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*(?P=mark)[`~]*[ \t]*(?:\n|\Z)", re.M | re.S
 )
 _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P=mark)(?!`)")
+_ROLE = re.compile(rf"(?:(?<![\\$`])\{{(?P<role>[A-Za-z][\w:+.-]*)\}})?{_SPAN.pattern}")
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _PRE = re.compile(r"(?<![ \t])[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
 _SCRIPT = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.I | re.S)
@@ -39,10 +41,13 @@ _COMMENT = re.compile(
 """Also what a site puts in by name, alone on its line: `{{tabs}}`, `[TOC]`."""
 _WIKI_LINK = re.compile(
     r"!\[\[[^\[\]|\n]{1,300}\.(?:bmp|gif|jpe?g|png|svg|webp)(?:\|[^\[\]\n]{0,300})?\]\]"
-    r"|!?\[\[(?:[^\[\]|\n]{1,300}\|)?(?P<words>[^\[\]|\n]{0,300}[^\W\d_][^\[\]|\n]{0,300})\]\](?!\()",
+    r"|!?\[\[(?:[^\[\]|\n]{1,300}\|)?(?P<words>[^\[\]|\n]{0,300}[^\W\d_][^\[\]|\n]{0,300}|\d{4,}(?:[-_.]\d+)*)\]\](?!\()",
     re.I,
 )
 """A link of Obsidian and other wikis, with what it shows; a picture."""
+_BLOCK_ID = re.compile(r"(?:(?<=\S)[ \t]+|^ {0,3})\^(?=[\d-]*[A-Za-z])[A-Za-z\d-]{3,}[ \t]*$", re.M)
+"""What links of Obsidian lead to, at the end of a paragraph."""
+_COMMENT_ABOUT_CODE = re.compile(rf"{_FENCE.pattern}|(?P<comment>^%%(?:[^%]|%(?!%))*%%[ \t]*(?:\n|\Z))", re.S | re.M)
 _HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^=\n]+)(?<=\S)==(?![\w=])")
 _TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%](?P<shortcode>.*?)[%>]\}\}", re.S)
 _NEARBY = 300
@@ -79,7 +84,8 @@ _HOLDS_NOTHING = re.compile(r"<(?!t[dh]\b)(?P<element>\w+)\b[^<>]*>\s*\0[\s\0]*<
 _LINE_GONE = re.compile(r"^[ \t]*(?:(?:[-*+>]|#{1,6}|\d+[.)])[ \t]*)*\0[ \t\0]*(?:\n|\Z)", re.M)
 _WRAPPER = re.compile(
     r"^(?:(?P<quote>(?P<end>(?:[ \t]*>)+)[ \t]*)|[ \t]*)"
-    r"(?::{3,}[ \t]*(?:(?:code-)?(?:tabs|group)\b[^\n]*)?(?P<kind>\w*)|(?P<tab>@tab\b(?::\w+)?|={2,4})(?=[ \t]+\S))"
+    r"(?::{3,}[ \t]*(?:(?:code-)?(?:tabs|group)\b[^\n]*)?\{?(?P<kind>\w*)\}?|"
+    r"(?P<tab>@tab\b(?::\w+)?|={2,4})(?=[ \t]+\S))"
     r"(?:\[(?P<label>[^\n]*)\](?:\{[^{}\n]*\})?[ \t]*$|[ \t]*(?P<title>[^\n]*)$)",
     re.M,
 )
@@ -190,10 +196,13 @@ def cleaned(text: str, *, mdx: bool = False) -> str:
     """
     # Preformatted text becomes fences before anything else, so that it is code from then on.
     labels = {one["value"]: one["label"] for one in _CHOICE.finditer(text)}
-    given = outside(_FENCE, text, lambda piece: _TAB_VALUE.sub(lambda tab: labels.get(tab[0], tab[0]), piece))
+    given = _COMMENT_ABOUT_CODE.sub(lambda one: "" if one["comment"] else one[0], text)
+    given = outside(_FENCE, given, lambda piece: _TAB_VALUE.sub(lambda tab: labels.get(tab[0], tab[0]), piece))
     given = outside(_FENCE, _put_out(given), lambda piece: _PRE.sub(_as_fence, piece))
     if mdx:
         given = outside(_FENCE, given, without_expressions)
+    elif MYST.search(text):
+        given = outside(_FENCE, given, lambda piece: _ROLE.sub(words_of_role, SAYING_NOTHING.sub("", piece)))
     prose = _FENCE.sub("\n", given)
     tags = _TAG.finditer(_SPAN.sub("", prose))
     closed = {tag["name"] for tag in tags if tag["close"] or (tag["name"][0].isupper() and tag[0].endswith("/>"))}
@@ -292,7 +301,7 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
         text,
     )
     text = _ALERT.sub(lambda line: f"{line['quote']}{bold(line['kind'].capitalize())}", text)
-    text = _HARD_BREAK.sub("", text)
+    text = _HARD_BREAK.sub("", outside(_SPAN, text, lambda piece: _BLOCK_ID.sub("", piece)))
     in_cells = partial(_LINE_BREAK.sub, lambda gap: f"{gap[1]} " if "|" in gap.groups() else BETWEEN_ITEMS)
     text = _ROW.sub(lambda row: outside(_SPAN, row[0], in_cells), text)
     text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap[0][0] == "-" else " ", row[0]), text)
@@ -303,7 +312,12 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     def without_tags(piece: str) -> str:
         piece = _IMAGE.sub(_shown_by, piece)
         piece = _SETTINGS_BEHIND.sub("", _LINK_NOWHERE.sub(r"\g<words>", _EMPTY_LINK.sub("", piece)))
-        piece = _HIGHLIGHT.sub(r"\1", _WIKI_LINK.sub(lambda link: (link["words"] or "").replace("#", " › "), piece))
+        piece = _HIGHLIGHT.sub(
+            r"\1",
+            _WIKI_LINK.sub(
+                lambda link: (link["words"] or "").lstrip("#^").partition("#^")[0].replace("#", " › "), piece
+            ),
+        )
         piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
             piece = _TAG.sub(lambda tag: _instead_of(tag, closed), _HEADING_BEGUN.sub(r"\1", piece))
@@ -474,6 +488,7 @@ def _containers(text: str) -> Iterator[tuple[int, int, str, str]]:
         kind = (head["kind"] or "").strip().capitalize()
         title = head["tab"] or (kind if head["title"] is None else head["title"])
         yield head.end("margin"), head.end(), title, f"\n{text[slice(*head.span('inside'))]}"
+    yield from directives(text)
     opened = defaultdict[str, list[re.Match[str]]](list)
     for tag in _TAG.finditer(plain):
         if not tag["name"][0].isupper() or tag[0].endswith("/>"):

@@ -25,33 +25,13 @@ from docutils.statemachine import StringList
 from theworld.errors import IngestionError
 from theworld.ingestion.readers.document import read_text
 from theworld.ingestion.readers.folder import page_names, resolved
+from theworld.ingestion.readers.myst import LABELS, LITERAL, SILENT, TITLED, WORDS
 
 CROSS_REFERENCE = "cross-reference"
 """Class of an inline node that names a label or a page: its words are the heading there, if one is found."""
 
-_TITLED = re.compile(r"(?P<title>.+?)\s*<(?P<target>[^<>]*)>\Z", re.S)
-_WORDS = frozenset("abbr any dfn doc download eq guilabel index keyword menuselection numref ref sup sub term".split())
-"""Roles of Sphinx that show words; others show code, names and paths."""
-_LABELS = {
-    "seealso": "See also",
-    "todo": "To do",
-    "versionadded": "Added in version",
-    "versionchanged": "Changed in version",
-    "versionremoved": "Removed in version",
-    "deprecated": "Deprecated since version",
-    "deprecated-removed": "Deprecated since version, removed in version",
-}
-_SILENT = (
-    "toctree index highlight currentmodule py:currentmodule module py:module program default-domain sectionauthor "
-    "moduleauthor codeauthor tabularcolumns only-index meta contents sectnum date"
-).split()
-"""Directives that say nothing to a reader: navigation, settings, the clock."""
 _CONDITIONS = ("only", "ifconfig", "rst-class", "cssclass")
 """Directives whose argument is a setting and whose content is text."""
-_LITERAL = (
-    "code-block sourcecode code prompt doctest testcode testoutput testsetup testcleanup productionlist graphviz "
-    "digraph mermaid uml plantuml ipython"
-).split()
 _SETTINGS = ("option", "cmdoption", "confval")
 """Directives that name a setting and say what it does."""
 _ENTRY = re.compile(r"(?P<terms>(?:^\S.*\n+)+)(?P<meaning>(?:^[ \t].*\n+)*)", re.M)
@@ -94,7 +74,7 @@ class _Labelled(_General):
     def run(self) -> list[nodes.Node]:
         words = (self.arguments or [""])[0].split()
         versions = next((i for i, word in enumerate(words) if not word[0].isdigit() and word != "next"), len(words))
-        found = nodes.admonition("", nodes.title("", " ".join([_LABELS[self.name], *words[:versions]])))
+        found = nodes.admonition("", nodes.title("", " ".join([LABELS[self.name], *words[:versions]])))
         if rest := " ".join(words[versions:]):
             found += nodes.paragraph("", "", *self.state.inline_text(rest, self.lineno)[0])
         self.state.nested_parse(self.content, self.content_offset, found)
@@ -218,10 +198,10 @@ _OWN: dict[str, Any] = {
     "csv-table": _CSVTable,
     "class": _Class,
     "glossary": _Glossary,
-    **dict.fromkeys(_LABELS, _Labelled),
-    **dict.fromkeys(_SILENT, _Silent),
+    **dict.fromkeys(LABELS, _Labelled),
+    **dict.fromkeys(SILENT, _Silent),
     **dict.fromkeys(_SETTINGS, _Setting),
-    **dict.fromkeys(_LITERAL, _Literal),
+    **dict.fromkeys(LITERAL, _Literal),
 }
 
 
@@ -261,7 +241,7 @@ def _role(
 ) -> tuple[Any, Any]:
     """Return the words that a role of Sphinx shows: a given title, else what it names."""
     given, kind = nodes.unescape(text), name.rpartition(":")[2].lower()
-    titled = _TITLED.match(given)
+    titled = TITLED.match(given)
     words = titled["title"] if titled else given.lstrip("!")
     if kind in {"pep", "rfc"} and not titled:
         return [nodes.Text(f"{kind.upper()} {words}")], []
@@ -272,7 +252,7 @@ def _role(
             document = inliner.document
             names = page_names(Path(document["source"]), Path(document.settings.root_prefix), words)
         return [nodes.inline(rawtext, spoken, classes=[CROSS_REFERENCE], names=names)], []
-    if kind in _WORDS or titled:
+    if kind in WORDS or titled:
         return [nodes.Text(words)], []
     return [nodes.literal(rawtext, words.rpartition(".")[2] if words.startswith("~") else words)], []
 
