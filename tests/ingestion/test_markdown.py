@@ -153,3 +153,39 @@ def test_the_title_of_a_tab_leads_to_nothing_behind_it(tmp_path: Path) -> None:
     (document,) = read(path)
     leads = [document.text[slice(*block.lead)] for block in document.blocks if block.lead]
     assert leads == ["**By hand**", "Set this:\n\n| a | b |\n|---|---|"]
+
+
+LONG = "A sentence of the page that follows. " * 30
+SITE = "title: T\ndescription: D\nsidebar_position: 2\nhide-title: x\neditLink: y\ntags: [a]\n标签: [甲]\nog:image: z\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("---\naliases: [老赵]\nbirthday: 1984-03-09\n---\nA producer.", ["birthday: 1984-03-09\n\nA producer."]),
+        ("---\n作者: 兰小欢\ntags: [书]\n评分: 9\n---\n# 置身事内\n\n正文", ["作者: 兰小欢\n评分: 9\n\n正文"]),
+        ("---\r\ndue:\t12:30 # soon\r\n---\r\n<!-- x -->\r\nOver\r\n===\r\nText", ["due:    12:30\n\nText"]),
+        ("---\nserves: 3\n---\nA mark\n=> of a line", ["serves: 3\n\nA mark\n=> of a line"]),
+        ('---\nwith: "[[Ada|Ms Grey]]"\nby:\n  - A\n  - B\n---\n', ['with: "Ms Grey"\nby:\n  - A\n  - B']),
+        (f"---\nserves: 3\n---\n# T\n\n{LONG}", [f"serves: 3\n\n{LONG.strip()}"]),
+        (f"---\nlife: {LONG[:369]}\n---\n# T\n\n{LONG}", [f"life: {LONG[:369]}", LONG.strip()]),
+        ("---\nserves: 3\n---\n## Part\n\nText", ["serves: 3\n\n## Part\n\nText"]),
+        (f"---\n{SITE}---\nText", ["Text"]),
+        ("---\ndone: true\nvegan: no\nempty:\nnone: ''\nlist: []\nmap: {a: b}\nlinks: [{a: b}]\n---\nText", ["Text"]),
+        ("+++\nserves = 3\n+++\nText", ["Text"]),
+        ("---\n- serves: 3\n---\nText", ["- serves: 3\n---\nText"]),
+    ],
+)
+def test_properties_that_tell_something_are_text(tmp_path: Path, text: str, notes: list[str]) -> None:
+    (tmp_path / "a.md").write_text(text, "utf-8", newline="")
+    (document,) = read(tmp_path / "a.md")
+    found = list(divided(document, NoteSettings()))
+    assert [note.text for note in found] == notes
+    assert [document.text[note.start : note.end] for note in found] == notes
+
+
+def test_properties_that_are_text_are_metadata_too(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"---\n{SITE}serves: 3\n---\n# Other\n\nText", "utf-8")
+    (document,) = read(tmp_path / "a.md")
+    assert (document.title, document.metadata["serves"], document.metadata["标签"]) == ("T", 3, ["甲"])
+    assert document.text == "# Other\n\nserves: 3\n\nText"

@@ -11,11 +11,13 @@ Blocks are found by markdown-it-py: its line numbers become offsets, headings be
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +56,7 @@ _META_DATA = re.compile(r"\A(?:[a-z][a-z0-9_-]*:[ \t]+\S.*\r?\n)+(?=\s*#)")
 def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     """Yield the file's one document, with what it includes of a folder; IngestionError for bad front matter or no text.
 
-    The title is the front matter's, else as in `described`.
+    The title is the front matter's, else as in `described`. Of the front matter, `properties` are text.
     """
     text = require_text(read_text(path), path)
     fields, start = front_matter(text, path)
@@ -63,6 +65,12 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     whole = text[start:] if root is None else _with_included(text[start:], path, root)
     mdx = path.suffix.lower() == ".mdx"
     body = without_contents(cleaned(whole, mdx=mdx), mdx=mdx)
+    if said := cleaned(properties(text)).strip():  # below the title's heading, in place of the front matter
+        body = body.lstrip("\r\n")
+        heading = _FIRST_LEVEL.match(body)
+        above = f"{heading[0]}\n\n" if heading else ""
+        below = body[heading.end() if heading else 0 :].lstrip("\r\n")
+        text, start, body = "", 0, f"{above}{said}\n\n{below}"
     document = described(text[:start] + body, path, start=start, title=title)
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
 
@@ -152,6 +160,37 @@ def front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
     return (fields, match.end()) if isinstance(fields, dict) else ({}, 0)
 
 
+def properties(text: str) -> str:
+    """Return what YAML front matter says of what a page is about (`birthday: 1984-03-09`), as it is written.
+
+    Not what only tells how to build or show the page, nor what is empty, yes or no, or made of further properties.
+    """
+    match = _FRONT_MATTER.match(text)
+    given = match["fields"].expandtabs() if match and match["mark"] == "---" else ""
+    root = yaml.compose(given, yaml.SafeLoader)
+    said = [
+        given[key.start_mark.index : value.end_mark.index].rstrip()
+        for key, value in (root.value if isinstance(root, yaml.MappingNode) else [])
+        if _says_something(value) and not _of_sites().fullmatch(re.sub(r"[-_\s]", "", str(key.value).lower()))
+    ]
+    return "\n".join(said)
+
+
+def _says_something(value: yaml.Node) -> bool:
+    if isinstance(value, yaml.SequenceNode):
+        return bool(value.value) and all(map(_says_something, value.value))
+    no_words = value.tag in {"tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"}
+    return isinstance(value, yaml.ScalarNode) and not no_words and bool(value.value.strip())
+
+
+@cache
+def _of_sites() -> re.Pattern[str]:
+    """Return the pattern of the properties that only tell how to build or show a page."""
+    table = files("theworld.ingestion").joinpath("data/site_properties.txt").read_text("utf-8")
+    names = (name for line in table.splitlines() if not line.startswith("#") for name in line.split())
+    return re.compile("|".join(fnmatch.translate(name) for name in names))
+
+
 _KINDS: dict[str, NoteKind] = {
     "heading": "heading",
     "bullet_list": "list",
@@ -161,7 +200,7 @@ _KINDS: dict[str, NoteKind] = {
     "code_block": "code",
     "blockquote": "admonition",
 }
-_FIRST_LEVEL = re.compile(r" {0,3}#[ \t].*|[^\n]+\n {0,3}=+[ \t]*")
+_FIRST_LEVEL = re.compile(r"(?: {0,3}#[ \t].*|[^\n]+\n {0,3}=+[ \t]*)(?=\r?\n|\Z)")
 _QUESTION = re.compile(r"[?？][\s*_]*\Z")
 _TO_PLACE = re.compile(r"[*_]*\[(?:(?!\]\().)*\]\(#\S*\)[*_]*", re.S)
 _GROUP_NAME = re.compile(r"[^.:。：!！?？\n]{1,24}")
