@@ -146,10 +146,7 @@ class EnglishFollowUp(FollowUp):
         person = kind in {"he", "she"}
         if self.forced:
             return Antecedent(self.forced, -1)
-        # "Albums" is nobody where "album" is a word.
-        words = token_set(_CAPITALISED.sub(" ", " ".join(map(self.said, self.recent)))) if person else frozenset()
-        nobody = (name for name in self.names if not (person and token_set(name.text) <= words))
-        named = next((name for name in nobody if looks_like_person(name.text) is person), None)
+        named = next((name for name in self.names if self._is_person(name.text) is person), None)
         if self.heading:
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
         if kind == "they":
@@ -164,6 +161,11 @@ class EnglishFollowUp(FollowUp):
         known = [] if in_frame(self.before.text)[1] else [named, *self.names[:1]]
         about = (name for name in known if name and name.text in self.before.text)
         return next((name for name in about if len(own - topic_tokens(name.text)) < MOST_OWN_WORDS), None)
+
+    def _is_person(self, name: str) -> bool:
+        """Whether a name may be a person's: "Albums" is nobody where "album" is a word."""
+        usual = token_set(_CAPITALISED.sub(" ", " ".join(map(self.said, self.recent))))
+        return looks_like_person(name) and not token_set(name) <= usual
 
     def _goes_on_with(self, name: str, kind: str) -> bool:
         """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""
