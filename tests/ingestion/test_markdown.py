@@ -189,3 +189,12 @@ def test_properties_that_are_text_are_metadata_too(tmp_path: Path) -> None:
     (document,) = read(tmp_path / "a.md")
     assert (document.title, document.metadata["serves"], document.metadata["标签"]) == ("T", 3, ["甲"])
     assert document.text == "# Other\n\nserves: 3\n\nText"
+
+
+def test_containers_without_end_are_no_obstacle() -> None:
+    depth = 1_200
+    opened = "".join(f"{':' * (depth - level + 3)}{{note}} Level {level}\n" for level in range(depth))
+    closed = "".join(f"{':' * (level + 4)}\n" for level in range(depth))
+    text = cleaned(f"{opened}The end.\n{closed}")
+    assert "**Level 0**" in text
+    assert "The end." in text

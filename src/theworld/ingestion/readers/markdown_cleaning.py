@@ -453,19 +453,23 @@ def _label_and_words(tag: re.Match[str]) -> tuple[str, str]:
     return re.sub(r"\A\d+\Z", "", label), " ".join(words)
 
 
-def _put_out(text: str) -> str:
+DEEPEST = 12
+"""Levels of containers within containers that are looked into; what lies deeper was made by no person."""
+
+
+def _put_out(text: str, level: int = 0) -> str:
     """Return a text with the content of admonitions, tabs and components at the margin, their titles in bold above.
 
     In a list that is the margin of the item. A title over nothing but images is their caption, and not bold.
     """
     done, above, place = "", "", 0
-    for start, end, title, inside in sorted(_containers(text)):
+    for start, end, title, inside in sorted(_containers(text)) if level < DEEPEST else ():
         if start < place:
             continue
         before, line, margin = text[place:start].rpartition("\n")
         done, above = done + before + line, above + before + line
         titled = title and _TAG.sub("", _IMAGE.sub("", inside)).strip()
-        content = _put_out(_dedented(inside if titled else inside.replace(f"![{title}](", "![](")))
+        content = _put_out(_dedented(inside if titled else inside.replace(f"![{title}](", "![](")), level + 1)
         if title:
             done += "\n" if done and not done.endswith("\n\n") else ""
             content = f"{bold(title) if titled else title}\n\n{content}" + "\n" * (not content.endswith("\n"))
