@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from theworld.errors import ModelError, TheWorldError, WeightsError
-from theworld.ingestion.readers import read_source
+from theworld.ingestion.readers import html, read_source
 from theworld.packages import PINNED, check_files, check_weights, import_package, install_command
 
 CASES = [
@@ -59,6 +59,7 @@ def read_rst(folder: Path) -> None:
 
 
 def read_html(folder: Path) -> None:
+    html._converter.cache_clear()
     (folder / "a.html").write_text("<p>Text.</p>", encoding="utf-8")
     list(read_source(folder / "a.html"))
 
@@ -110,7 +111,12 @@ def test_what_needs_an_extra_says_how_to_install_it(
             return None if name.partition(".")[0] == package else self._finder.find_spec(name, *where)
 
     loaded = [name for name in sys.modules if name.partition(".")[0] == package]
-    for name in [*loaded, "theworld.ontology.files.rdf"]:
+    users = [
+        "theworld.ontology.files.rdf",
+        "theworld.ingestion.readers.rst",
+        "theworld.ingestion.readers.rst_directives",
+    ]
+    for name in [*loaded, *users]:
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setattr(sys, "meta_path", [Without(finder) for finder in sys.meta_path if hasattr(finder, "find_spec")])
     with pytest.raises(TheWorldError) as caught:
