@@ -51,7 +51,9 @@ def test_an_identifier_is_whole_and_nearest_where_the_heading_has_it() -> None:
         ("| No | Name |\n| --- | --- |\n| M017 | Bo |", True),
         ('{\n  "id": "M017",\n  "name": "Bo"\n}', True),
         ("- `M017`: Bo", True),
+        ("编号：M017，姓名：王芳", True),
         ("Bo is M017.", False),
+        ("请联系 M017。", False),
         ("A-M017,Ann\nM0170,Bo", None),
     ],
 )

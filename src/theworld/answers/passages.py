@@ -235,8 +235,9 @@ def _fitting(
     if not alone and (taken or len(note.text) > room):
         room = min(room, int(FIRST_SHARE * limit))
     if len(note.text) <= room:
-        start, opening = best_row(note, coverage.words)
-        return _Piece(note, start, len(note.text), opening if start else lead)
+        start, opening = (0, lead) if following else best_row(note, coverage.words)
+        fits = start and len(note.text) - start + len(opening) <= room
+        return _Piece(note, start, len(note.text), opening) if fits else _Piece(note, 0, len(note.text), lead)
     if taken and room < LEAST_SHARE * limit:
         return None
     shown = [(one.note, one.start, one.end) for one in taken]

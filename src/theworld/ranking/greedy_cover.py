@@ -223,7 +223,7 @@ def identifier_cover(question: Question, candidates: Sequence[Candidate]) -> Flo
     To words and vectors one setting is much like the others: `DB_HOST` shares both its words with `DB_HOST_PORT`.
     """
     asked = [rf"(?<![\w.-]){re.escape(one)}(?![\w-])" for one in question.identifiers]
-    before = r"^[^\w\n]*(?:\w+[\"' ]*[:=][^\w\n]*)?"  # the marks of an item or row, or a key: `"id": "A-17"`
+    before = r"(?u:^[^\w\n]*(?:\w+[\"' ]*[:：=][^\w\n]*)?)"  # the marks of an item or row, or a key: `"id": "A-17"`
     patterns = [(re.compile(one, re.ASCII), re.compile(before + one, re.ASCII | re.MULTILINE)) for one in asked]
 
     def near(whole: re.Pattern[str], first: re.Pattern[str], note: Candidate) -> float:
