@@ -125,6 +125,10 @@ def test_a_note_outside_a_list_counts_like_the_last_one_in_it() -> None:
         ("怎么挂 PVC？", "zh", "用 Helm 部署。", 1.0),
         ("怎么用 helm 部署？", "zh", "用 Helm 部署。", 0.0),
         ("为什么很慢？", "zh", "用 Helm 部署。", 0.0),
+        ("is inv-2026-0199 paid", "en", "INV-2026-0198, paid", 1.0),
+        ("is inv-2026-0199 paid", "en", "INV-2026-0199, open", 0.0),
+        ("max_size 默认多大", "zh", "MAX_SIZE 默认 8 MB。", 0.0),
+        ("max_size 默认多大", "zh", "默认 8 MB。", 1.0),
     ],
 )
 def test_a_name_that_no_note_holds_makes_unsure(question: str, language: str, text: str, unknown: float) -> None:

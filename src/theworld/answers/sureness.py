@@ -58,10 +58,11 @@ def signs(
 ) -> tuple[float, ...]:
     """Return the signs of ranked candidates for a question, in the order of SIGNS, from what the channels found.
 
-    words: log of 1 + the best note's BM25; meaning: how many standard deviations its similarity lies above the mean of
-    all notes; coverage: the share of the question that it covers; unknown names: 1 where what the question writes as a
-    name is in none of the candidates. In a larger store a word of one note is rarer, and the best of all notes stands
-    out further by chance, so that words and meaning are as they would be among USUAL_NOTES.
+    words: log of 1 + the best note's BM25; meaning: how many standard deviations its similarity lies above the mean
+    of all notes; coverage: the share of the question that it covers; unknown names: 1 where what the question
+    writes as a name, or an identifier of it, is in none of the candidates. In a larger store a word of one note is
+    rarer, and the best of all notes stands out further by chance, so that words and meaning are as they would be
+    among USUAL_NOTES.
     What is not known (the channel failed, the best note is in another language than the question, there are too few
     notes, another reranker has no coverage) has its usual value; a note that is not in a channel's list can score no
     more there than the last one that is, and is taken to.
@@ -81,6 +82,9 @@ def signs(
     # Among Chinese notes an English name has another form.
     names = question.name_tokens if question.language == "zh" or best.language != "zh" else frozenset[str]()
     unknown = bool(names) and not names <= frozenset[str]().union(*(token_set(f"{n.title} {n.text}") for n in ranked))
+    if question.identifiers:  # written as they are, whatever the language
+        held = "\n".join(line for n in ranked for line in (n.title, *n.section, n.lead, n.text)).casefold()
+        unknown = unknown or any(one.casefold() not in held for one in question.identifiers)
     return 1.0, words, meaning, coverage, float(unknown)
 
 
