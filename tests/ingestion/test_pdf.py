@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from fpdf import FPDF
+from pdfminer.layout import IndexAssigner, LAParams, LTLayoutContainer, LTTextBoxHorizontal
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers import read_source
 from theworld.ingestion.readers.document import SourceDocument
 from theworld.ingestion.readers.pdf import _MONO, _blocks, _Line, read_pdf
+from theworld.ingestion.readers.pdf_layout import break_ties_in_order
 
 BODY = "A request is answered within two days, and a refusal names its reason in writing. " * 3
 
@@ -175,6 +177,21 @@ def test_columns_whose_paragraphs_begin_at_one_height_by_chance() -> None:
             pdf.text(x, y, f"({place}) is a line that is as long as the column in which it is")
 
     assert re.findall(r"\((\d+)\)", made(write)) == [str(place) for place in range(len(lines))]
+
+
+def test_boxes_equally_far_apart_are_read_alike_wherever_they_lie_in_memory() -> None:
+    def order(*, descending: bool) -> list[int]:
+        boxes = sorted((LTTextBoxHorizontal() for _ in range(30)), key=id, reverse=descending)
+        for place, box in enumerate(boxes):
+            x, y = 20 + place % 3 * 60, 700 - place // 3 * 60
+            box.set_bbox((x, y, x + 40, y + 40))
+        (page,) = LTLayoutContainer((0, 0, 600, 800)).group_textboxes(LAParams(), boxes)
+        page.analyze(LAParams())
+        IndexAssigner().run(page)
+        return [boxes.index(box) for box in sorted(boxes, key=lambda box: box.index)]
+
+    break_ties_in_order()
+    assert order(descending=False) == order(descending=True)
 
 
 def test_ruled_tables_are_tables_and_frames_are_none() -> None:

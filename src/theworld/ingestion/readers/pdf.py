@@ -25,7 +25,16 @@ from typing import Any
 from unicodedata import east_asian_width
 
 from theworld.ingestion.readers.document import fenced
-from theworld.ingestion.readers.pdf_layout import clean, in_columns, is_again, is_upright, tables_of, text_boxes, within
+from theworld.ingestion.readers.pdf_layout import (
+    break_ties_in_order,
+    clean,
+    in_columns,
+    is_again,
+    is_upright,
+    tables_of,
+    text_boxes,
+    within,
+)
 
 MARGIN = 0.1
 """Share of a page's height, above and below, in which running heads and feet stand."""
@@ -102,6 +111,7 @@ def read_pdf(data: bytes) -> tuple[str, str]:
     from pdfplumber.utils.exceptions import PdfminerException
 
     logging.getLogger("pdfminer").setLevel(logging.ERROR)
+    break_ties_in_order()
     try:
         with pdfplumber.open(BytesIO(data), laparams={"all_texts": True}) as pdf:
             lines, outline = list[_Line](), list[tuple[int, str]]()

@@ -6,7 +6,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise, product
+from functools import cache
+from itertools import count, groupby, pairwise, product
 from math import inf
 from typing import Any
 
@@ -32,6 +33,23 @@ _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\x00": "", "\xa0": " "}
 )
 _NO_LETTER = re.compile(r"\(cid:\d+\)")
+
+
+@cache
+def break_ties_in_order() -> None:
+    """Let pdfminer put boxes that lie equally far apart together in the order in which it met them.
+
+    It goes by where they lie in memory, so that the same page may read otherwise the next time.
+    """
+    from pdfminer import layout
+
+    met = count(1)
+
+    def number(item: Any) -> int:
+        item.met = getattr(item, "met", None) or next(met)
+        return int(item.met)
+
+    vars(layout)["id"] = number
 
 
 def text_boxes(layout: Any) -> Iterator[Any]:
