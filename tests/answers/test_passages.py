@@ -168,6 +168,14 @@ def test_the_section_in_which_the_best_note_ends_goes_on() -> None:
     assert "part-19" not in passage.text
 
 
+def test_of_a_list_that_goes_on_unannounced_the_part_that_says_most_is_shown() -> None:
+    items = [f"- Reason {i} is of no weight to anybody." for i in range(12)]
+    items[9] = "- Silence of 90 days closes it."
+    document = Document((PAY, "Why was it closed? We are few."), (PAY, "\n".join(items)))
+    (_, part) = shown("closed after silence", document.candidates(0), document, limit=230)
+    assert "Silence of 90 days" in part.text
+
+
 def test_a_question_is_shown_with_what_is_answered() -> None:
     lines = [f"17:{i:02} Ann: The roaster is warm again now." for i in range(20)]
     lines[8:11] = ["17:08 Bo: The scale weighs.", "17:09 Bo: Who borrowed the scale?", "17:10 Cy: me, at home"]

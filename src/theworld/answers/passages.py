@@ -227,7 +227,7 @@ def _fitting(
 ) -> _Piece | None:
     """Return as much of a note as fits beside the pieces taken, whole units; None where too little is left for any.
 
-    One that is `following` what was taken last goes on from its beginning.
+    One that is `following` what was taken last goes on from its beginning where that announces it, or it is code.
     """
     room = left - len(_place(note)) - FRAME
     lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
@@ -241,11 +241,15 @@ def _fitting(
     if taken and room < LEAST_SHARE * limit:
         return None
     shown = [(one.note, one.start, one.end) for one in taken]
-    start, end, lead, cut = best_excerpt(note, coverage, max(room, 1), lead, shown, beginning=following)
-    if taken and (cut or (open_fence(lead) and not following)):
+    announced = following and announces(taken[-1].text)
+    for beginning in dict.fromkeys((announced, following)):
+        start, end, opening, cut = best_excerpt(note, coverage, max(room, 1), lead, shown, beginning=beginning)
+        if not taken or not (cut or (open_fence(opening) and not beginning)):
+            break
+    else:
         return _Piece(note, 0, 0)  # a few lines of code, with nothing around them, tell nobody anything
     room -= end - start
-    lead = lead or ELSEWHERE * (start > 0 and room > len(ELSEWHERE))
+    lead = opening or ELSEWHERE * (start > 0 and room > len(ELSEWHERE))
     goes_on = room > len(ELSEWHERE) + len(GOES_ON) and bool(note.text[end:].strip())
     return _Piece(note, start, end, lead, goes_on)
 
