@@ -226,6 +226,14 @@ def test_what_is_no_json_and_short_json_are_read_as_they_are(tmp_path: Path) -> 
         assert document.text == text
 
 
+def test_json_too_long_to_be_parsed_is_read_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_code, "LONGEST_JSON", 1_000)
+    (tmp_path / "a.json").write_text(JSON[0])
+    (document,) = read_source(tmp_path / "a.json")
+    assert isinstance(document, SourceDocument)
+    assert document.text == JSON[0]
+
+
 @pytest.mark.parametrize("name", ["log.jsonl", "log.ndjson"])
 def test_json_lines_without_ids_are_rows(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text('{"who": "Ann", "said": "\\u4f60\\u597d"}\n\nnonsense\n{"who": "Bo"}\n')

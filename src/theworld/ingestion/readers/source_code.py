@@ -48,8 +48,8 @@ _OTHER = (
 _CONFIGURATION = ".json .json5 .jsonc .yaml .yml .toml .ini .cfg .conf .properties .xml .xsd .log".split()
 EXTENSIONS = (".py", ".pyi", *GRAMMARS, *_OTHER, *_CONFIGURATION)
 
-LONGEST_READABLE = 500
-"""Characters of a line of JSON; where one is longer, the file was written for programs."""
+LONGEST_READABLE, LONGEST_JSON = 500, 20_000_000
+"""Characters of a line of JSON, where one is longer, the file was written for programs; of a file that is parsed."""
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ABOVE = re.compile(r"[ \t]*(?://|/\*|\*|--|@|#\[|#[ \t!:]|#\r?$)")
@@ -108,8 +108,9 @@ def read(path: Path) -> Iterator[SourceDocument]:
 
 def _in_lines(text: str) -> str:
     """Return JSON of lines too long to be read, or of escaped characters, an entry a line; any other text as it is."""
+    longest = max(map(len, text.splitlines()), default=0) if len(text) <= LONGEST_JSON else 0
     with suppress(ValueError, RecursionError):
-        if "\\u" in text or max(map(len, text.splitlines()), default=0) > LONGEST_READABLE:
+        if longest > LONGEST_READABLE or (longest and "\\u" in text):
             return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     return text
 
