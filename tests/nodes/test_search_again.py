@@ -12,7 +12,8 @@ from theworld import Context, Message, ReferenceResolver
 from theworld.graph import Resources, build_graph
 from theworld.graph.build import _searcher
 from theworld.nodes.search_again import search_again
-from theworld.state import QueryInput, QueryState
+from theworld.questions import read_question
+from theworld.state import ChannelResult, QueryInput, QueryState, ResolvedReference
 
 STAGE = "search_again"
 GOES_ON = [
@@ -139,6 +140,33 @@ def test_a_search_in_context_that_is_late_leaves_the_first_also_where_strict(res
     )
     update = search_again(late, Runtime(context=context), search=_searcher(resources))
     assert update == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "times", "kept"),
+    [
+        ("Who stayed behind?", 1.01, True),
+        ("Who stayed behind?", 0.99, False),
+        ("Who cooked breakfast, lunch and dinner there every Monday?", 3.9, False),
+        ("Who cooked breakfast, lunch and dinner there every Monday?", 4.1, True),
+    ],
+)
+def test_the_more_words_a_question_has_the_better_the_odds_in_context_must_be(
+    question: str, times: float, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(read_question(question).content) == (6 if "Monday" in question else 2)
+    found = {"dense": ChannelResult(channel="dense", searched=1_000)}
+    reference = ResolvedReference(in_context=f"{question} (Apollo 11)")
+    state = QueryState(question=question, query=question, reference=reference, channel_results=found)
+
+    def probability(searched: QueryState, _: Context) -> float:
+        return 0.2 if searched.query == question else times / (times + 4)
+
+    monkeypatch.setattr("theworld.nodes.search_again.probability_in", probability)
+    update = search_again(
+        state, Runtime(context=Context()), search=lambda again, _: {**dict(again), "rerank_outcome": "complete"}
+    )
+    assert (update.get("query") == reference.in_context) is kept
 
 
 def test_evidence_alone_is_of_the_second_search_too(resources: Resources) -> None:
