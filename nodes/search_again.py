@@ -20,10 +20,10 @@ from theworld.questions.words import respelt
 from theworld.state import Context, QueryState, Update, context_of
 from theworld.stores.protocols import FEWEST_NOTES
 
-FEW_WORDS = 3
-"""Content words of a question that stays in the context of the one before where the odds are no worse. Words of that
-are found again, whatever is asked now, and the more a question says itself, the less it needs them: with twice as many
-words the odds must be four times as good."""
+FEW_WORDS = {"en": 3.0, "zh": 4.5}
+"""Content words (pairs of Chinese characters) of a question that stays in the context of the one before where the odds
+are no worse. Words of that are found again, whatever is asked now, and the more a question says itself, the less it
+needs them: with twice as many words the odds must be four times as good."""
 
 Search = Callable[[QueryState, Context], Mapping[str, Any]]
 """Searches for a state's query, from the channels to the reranked candidates; returns the values of the state."""
@@ -63,7 +63,7 @@ def search_again(state: QueryState, runtime: Runtime[Context], *, search: Search
     found = QueryState.model_validate(search(again, context.model_copy(update={"strict": False})))
     whole = found.rerank_outcome == "complete" and not found.degradations
     words = len(read_question(state.query, state.language).content) if query == state.reference.in_context else 0
-    gain = max((words / FEW_WORDS) ** 2, 1.0)
+    gain = max((words / FEW_WORDS[state.language]) ** 2, 1.0)
     if not whole or _odds(probability_in(found, context)) < gain * _odds(probability_in(state, context)):
         return {}
     return {
