@@ -140,9 +140,7 @@ def test_a_link_leads_on_unless_the_question_names_where_it_leads(tmp_path: Path
     assert ranked(tmp_path / "d", graph, weights, query, bare)[:2] == ["song#0", second]
 
 
-def test_links_count_nothing_where_notes_of_one_document_compete(tmp_path: Path) -> None:
-    """The link that leads on among different documents does not say which note of one is meant."""
-    song, other, ada = note("song", "A song by Ada Grey."), note("other", "Else."), note("ada", "Born in Hull.")
+def graph_of_a_song(song: Candidate, other: Candidate, ada: Candidate) -> MemoryGraph:
     graph = MemoryGraph()
     feed(
         graph,
@@ -150,6 +148,13 @@ def test_links_count_nothing_where_notes_of_one_document_compete(tmp_path: Path)
         put("other#0", other.text, title="Other"),
         put("ada#0", ada.text, title="Ada Grey"),
     )
+    return graph
+
+
+def test_links_count_nothing_where_notes_of_one_document_compete(tmp_path: Path) -> None:
+    """The link that leads on among different documents does not say which note of one is meant."""
+    song, other, ada = note("song", "A song by Ada Grey."), note("other", "Else."), note("ada", "Born in Hull.")
+    graph = graph_of_a_song(song, other, ada)
     weights, found = replace(PLAIN, title_link=0.3), walked([song, other, ada])
     assert ranked(tmp_path / "a", graph, weights, "song", found)[:2] == ["song#0", "ada#0"]
     manual = [one.model_copy(update={"document_id": "manual"}) for one in found]
@@ -163,13 +168,7 @@ def test_links_count_nothing_where_the_walk_found_nothing(tmp_path: Path) -> Non
         note("other", "Something else."),
         note("ada", "Born in Hull."),
     )
-    graph = MemoryGraph()
-    feed(
-        graph,
-        put("song#0", song.text, title="Old Light", names=("Ada Grey",)),
-        put("other#0", other.text, title="Other"),
-        put("ada#0", ada.text, title="Ada Grey"),
-    )
+    graph = graph_of_a_song(song, other, ada)
     weights = replace(PLAIN, title_link=0.3)
     order = ranked(tmp_path / "e", graph, weights, "song singer", [song, other, ada])
     assert order == ["song#0", "other#0", "ada#0"]

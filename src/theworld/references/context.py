@@ -244,7 +244,7 @@ class FollowUp:
         rank, span = RANKS[match["en"] or match["number"] or match["cn"] or match["end"]], self.span(match)
         many = RANKS.get(match["many"] or match["more"] or "", -1) + 1
         for index, items in self._offers(match["noun"] or "", steps=_STEP.search(match[0]) is not None):
-            if len(items) > max(rank, 1) and len(items) >= many:
+            if len(items) > max(rank, 1) and len(items) >= many and not (many and rank > 0):
                 named = map(_name_of, items[:many] if rank == 0 else items[-many:])
                 joined = ("和" if has_ideographs(self.query) else " and ").join(named)
                 chosen = Antecedent(joined if many else items[rank], index)

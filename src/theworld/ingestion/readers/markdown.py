@@ -17,7 +17,6 @@ import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +37,7 @@ from theworld.ingestion.readers.document import (
 )
 from theworld.ingestion.readers.folder import INCLUDE_MARKDOWN, MARKDOWN, resolved
 from theworld.ingestion.readers.markdown_cleaning import cleaned
+from theworld.packages import load_table
 from theworld.stores.records import NoteKind
 from theworld.text.sentences import announces, ends_with_colon
 
@@ -186,9 +186,8 @@ def _says_something(value: yaml.Node) -> bool:
 @cache
 def _of_sites() -> re.Pattern[str]:
     """Return the pattern of the properties that only tell how to build or show a page."""
-    table = files("theworld.ingestion").joinpath("data/site_properties.txt").read_text("utf-8")
-    names = (name for line in table.splitlines() if not line.startswith("#") for name in line.split())
-    return re.compile("|".join(fnmatch.translate(name) for name in names))
+    names = " ".join(load_table("theworld.ingestion", "data/site_properties.yaml").values()).split()
+    return re.compile("|".join(map(fnmatch.translate, names)))
 
 
 _KINDS: dict[str, NoteKind] = {
