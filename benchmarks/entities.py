@@ -25,8 +25,8 @@ from quality_measures.calibration import calibration_error
 
 from theworld import efsa_answer
 from theworld.entities import DeterministicJudge, JudgedEntity, JudgeOutput
+from theworld.entities.identity import types_of
 from theworld.entities.judge import popularity
-from theworld.entities.judging import types_of
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import percentile
 from theworld.models.taggers import SpacyTagger

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from theworld.entities.identity import mentions_to_look_up
-from theworld.entities.judging import EntityJudge, find_candidates, judge_mentions, types_of
+from theworld.entities.identity import mentions_to_look_up, types_of
+from theworld.entities.judging import EntityJudge, find_candidates, judge_mentions
 from theworld.entities.knowledge import TIMEOUT_S, EntityKnowledge
 from theworld.entities.schema import REASON_NO_CANDIDATES
 from theworld.questions import read_question

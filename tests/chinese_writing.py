@@ -1,7 +1,7 @@
 """Chinese texts in the other script, to measure and test that questions and documents in different ones meet.
 
 Longest words first from the left, by OpenCC's tables for words and characters: 头发 becomes 頭髮, 发展 發展. What the
-project compares by knows single characters only (theworld.text.folding), so this is not its inverse.
+project compares by knows single characters only (theworld.text.tokens), so this is not its inverse.
 """
 
 from __future__ import annotations

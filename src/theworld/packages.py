@@ -16,8 +16,9 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.resources import files
@@ -157,6 +158,12 @@ def load_table(package: str, name: str) -> dict[Any, Any]:
 
     table: dict[Any, Any] = yaml.safe_load(files(package).joinpath(name).read_text("utf-8"))
     return table
+
+
+def either(words: Iterable[str]) -> str:
+    """Return the pattern of any of some folded words, longer ones first, Latin ones to their end."""
+    ordered = sorted(words, key=lambda word: (-len(word), word))
+    return "|".join(re.escape(w) + (r"(?![a-z0-9_])" if w[-1].isascii() and w[-1].isalnum() else "") for w in ordered)
 
 
 def cache_folder() -> Path:

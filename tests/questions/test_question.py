@@ -98,6 +98,12 @@ def test_a_time_is_read_for_each_zone() -> None:
     assert [one.start.day for one in (here, there) if one.start] == [31, 1]
 
 
+def test_an_amount_ends_no_period() -> None:
+    moment = datetime(2024, 12, 31, 20, tzinfo=ZoneInfo("UTC"))
+    assert not read_question("Who earned from 2000 to 2050 yuan?").times(moment)
+    assert len(read_question("Who earned most from 2000 to 2020?").times(moment)) == 1
+
+
 @given(st.text(max_size=60))
 def test_any_text_can_be_read(text: str) -> None:
     question = Question(text, "zh")

@@ -20,8 +20,7 @@ import pytest
 from theworld.text import fold
 
 READERS = {
-    "theworld.text.tokens": ("tokens",),
-    "theworld.text.language": ("detect_language",),
+    "theworld.text.tokens": ("tokens", "detect_language"),
     "theworld.text.phrases": ("units",),
     "theworld.text.quantities": ("find_quantities",),
     "theworld.text.time_ranges": ("find_time_ranges",),

@@ -16,7 +16,7 @@ from chinese_writing import in_traditional
 from theworld import Message, ReferenceResolver
 from theworld.references.chinese import asks_for, joined_names, name_in_answer
 from theworld.references.topics import topic_of
-from theworld.text.folding import simplified
+from theworld.text.tokens import simplified
 
 DATA = Path(__file__).parent / "data"
 RESOLVER = ReferenceResolver()

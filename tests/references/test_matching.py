@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from theworld import ReferenceResolver
 from theworld.references.config import default_mappings
 from theworld.references.detection import false_friends, find_phrases
-from theworld.text.folding import fold_in_place
 from theworld.text.sentences import apart
+from theworld.text.tokens import fold_in_place
 
 CASES = yaml.safe_load((Path(__file__).parent / "data" / "matching.yaml").read_text(encoding="utf-8"))
 RESOLVER = ReferenceResolver()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from theworld import Message, ReferenceResolver, ReferenceResolverConfig, ReferenceScope, ReferenceType
 from theworld.references.detection import find_time_words
-from theworld.text.folding import fold_in_place
+from theworld.text.tokens import fold_in_place
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2025, 6, 12, 15, 0, tzinfo=SHANGHAI)

@@ -18,8 +18,8 @@ from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.sparse.embedded import FORMAT as TANTIVY
 from theworld.stores.sparse.opensearch import FORMAT as OPENSEARCH
 from theworld.text import entity_key, fold, tokens
-from theworld.text.folding import fold_in_place, simplified
 from theworld.text.phrases import units
+from theworld.text.tokens import fold_in_place, simplified
 from theworld.wikidata.snapshot_file import VERSION as WIKIDATA
 
 PAIRS = [

@@ -8,7 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.text.quantities import CHINESE_NUMERAL, find_quantities, read_numeral, read_quantity, unit_of, unit_words
+from theworld.text.numerals import CHINESE_NUMERAL, read_numeral
+from theworld.text.quantities import find_quantities, read_quantity, unit_of, unit_words
 
 TABLE = yaml.load((Path(__file__).parent / "data" / "quantities.yaml").read_text("utf-8"), Loader=yaml.BaseLoader)
 

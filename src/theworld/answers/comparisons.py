@@ -15,9 +15,8 @@ from theworld.answers.facts import STATED, FoundAnswer, Support, begin_of, count
 from theworld.questions import Question
 from theworld.state import Candidate
 from theworld.text import Language, cjk_share, fold, split_sentences, tokens, without_qualifier
-from theworld.text.folding import fold_in_place
 from theworld.text.sentences import apart
-from theworld.text.tokens import function_words
+from theworld.text.tokens import fold_in_place, function_words
 
 YES, NO = {"en": "yes", "zh": "是"}, {"en": "no", "zh": "否"}
 SAID, NOT_SAID = 0.75, 0.5

@@ -14,8 +14,8 @@ from theworld.packages import load_table
 from theworld.state import AnswerScores, Candidate, OntologyEvidence
 from theworld.text import Language, entity_key, fold, split_sentences, tokens
 from theworld.text.dates import DateSpan, find_dates
-from theworld.text.folding import simplified
 from theworld.text.identity import names_in
+from theworld.text.tokens import simplified
 
 STATED = 0.95
 """How often a comparison of stated facts is right, at least (benchmarks/README.md, Short answers)."""

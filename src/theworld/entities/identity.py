@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from theworld.entities.words import type_said
 from theworld.questions import Question
-from theworld.state import Candidate, EntityCandidate, EntityJudgement
+from theworld.state import Candidate, EntityCandidate, EntityJudgement, Mention
 from theworld.text import entity_key, place_of, without_qualifier
 from theworld.wikidata import EntriesByName, NamedEntry
 
@@ -38,6 +38,15 @@ def mentions_to_look_up(question: Question, notes: Sequence[Candidate]) -> list[
         if len(key) > 1 and all(place_of(key, other) < 0 for other in names):
             names[key] = name
     return list(names.values())[:MAX_MENTIONS]
+
+
+def types_of(mentions: Iterable[Mention]) -> dict[str, str]:
+    """Return surface -> the first type that says something."""
+    found: dict[str, str] = {}
+    for mention in mentions:
+        if mention.type not in UNTYPED:
+            found.setdefault(mention.surface, mention.type)
+    return found
 
 
 _Linked = tuple[str, str, tuple[str, ...]]

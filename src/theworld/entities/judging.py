@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,7 +11,6 @@ from langgraph.runtime import Runtime
 from theworld.deadline import run_within
 from theworld.degrading import degrading
 from theworld.entities.candidates import format_candidates, read_sitelinks
-from theworld.entities.identity import UNTYPED
 from theworld.entities.knowledge import EntityKnowledge, look_up
 from theworld.entities.schema import REASON_NO_CANDIDATES, CandidateLimits, JudgedEntity, JudgeOutput
 from theworld.models.protocols import less_usage
@@ -21,7 +20,6 @@ from theworld.state import (
     Degradation,
     EntityCandidate,
     EntityJudgement,
-    Mention,
     ModelUsage,
     QueryState,
     Update,
@@ -122,12 +120,3 @@ def judge_mentions(
             output = run_within(within, judging, name="judge_entities")
         judgements.append(EntityJudgement(**output.entity.model_dump(), **output.model_dump(exclude={"entity"})))
     return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
-
-
-def types_of(mentions: Iterable[Mention]) -> dict[str, str]:
-    """Return surface -> the first type that says something."""
-    found: dict[str, str] = {}
-    for mention in mentions:
-        if mention.type not in UNTYPED:
-            found.setdefault(mention.surface, mention.type)
-    return found

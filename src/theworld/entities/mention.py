@@ -15,7 +15,7 @@ from typing import Any
 from theworld.entities.words import entry_tokens, sport_words, topics_of, type_said
 from theworld.packages import load_table
 from theworld.text import entity_key, fold, tokens
-from theworld.text.folding import simplified
+from theworld.text.tokens import simplified
 
 
 @cache

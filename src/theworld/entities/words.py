@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from theworld.packages import load_table
 from theworld.text import tokens
-from theworld.text.folding import simplified
+from theworld.text.tokens import simplified
 
 LONGEST_TOPIC_WORD = 2
 """Tokens of the longest word of a topic that is found."""

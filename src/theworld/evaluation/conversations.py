@@ -32,7 +32,7 @@ from theworld.graph.build import CompiledGraph
 from theworld.references import ReferenceResolver
 from theworld.state import Context, Message, QueryInput
 from theworld.text import fold
-from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import CJK_RANGES
 
 THREADS = "threads.jsonl"
 _LAYOUT = f"A set of conversations holds {THREADS} and, unless only rewritings are measured, {CORPUS}/."

@@ -28,17 +28,11 @@ from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
 from theworld.evaluation.metrics import is_run
+from theworld.packages import either
 from theworld.text.dates import DateSpan, find_dates
-from theworld.text.folding import either, fold_in_place
-from theworld.text.quantities import (
-    CHINESE_NUMERAL,
-    Quantity,
-    find_quantities,
-    read_numeral,
-    unit_of,
-    unit_words,
-)
-from theworld.text.tokens import function_words
+from theworld.text.numerals import CHINESE_NUMERAL, read_numeral
+from theworld.text.quantities import Quantity, find_quantities, unit_of, unit_words
+from theworld.text.tokens import fold_in_place, function_words
 
 T = TypeVar("T")
 _POLARITY = {"yes": True, "no": False, "是": True, "是的": True, "对": True, "否": False, "不是": False, "不": False}

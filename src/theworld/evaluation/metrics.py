@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from theworld.packages import import_package
 from theworld.text import cjk_share
-from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import CJK_RANGES
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _SQUAD_PUNCTUATION = str.maketrans("", "", string.punctuation)

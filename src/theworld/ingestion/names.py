@@ -18,8 +18,7 @@ import ahocorasick
 
 from theworld.state import Mention
 from theworld.text import entity_key, without_qualifier
-from theworld.text.folding import simplified
-from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import CJK_RANGES, simplified
 
 TitleRow = tuple[str, str, Sequence[str]]
 """(document id, title, aliases), as the store's `titles` gives them."""

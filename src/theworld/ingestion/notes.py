@@ -19,8 +19,8 @@ from typing import NamedTuple
 from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, last_break, split_sentences
-from theworld.text.language import MIXED_SHARE
 from theworld.text.sentences import FENCE, announces, ends_with_question, open_fence, outer_pieces
+from theworld.text.tokens import MIXED_SHARE
 
 JOINED: Mapping[Language, int] = {"en": 600, "zh": 450}
 """Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""

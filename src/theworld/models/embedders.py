@@ -31,7 +31,7 @@ from theworld.models.protocols import Embedded, Embedder, FloatArray, unit
 from theworld.packages import check_weights, import_package, package_file, weights_id
 from theworld.settings import Settings
 from theworld.single_flight import Lazy
-from theworld.text.language import MIXED_SHARE, cjk_share
+from theworld.text.tokens import MIXED_SHARE, cjk_share
 
 
 class MiniLMEmbedder(LocalEmbedder):

@@ -20,10 +20,10 @@ from theworld.ontology.lookup import End, Lookup
 from theworld.ontology.model import Attribute, Ref
 from theworld.packages import load_table
 from theworld.questions import Question, read_question
-from theworld.text.language import has_ideographs
 from theworld.text.phrases import Found, PhraseTable, longest, units
 from theworld.text.quantities import Quantity
 from theworld.text.time_ranges import TimeRange
+from theworld.text.tokens import has_ideographs
 
 Comparison = Literal["at_least", "more_than", "at_most", "less_than", "equal", "between"]
 """How a value must stand to the limit; `between` includes both limits."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from theworld.text import entity_key, tokens
-from theworld.text.dates import MONTHS, WEEKDAYS
-from theworld.text.language import CJK_RANGES
-from theworld.text.tokens import function_words
+from theworld.text.calendar import MONTHS, WEEKDAYS
+from theworld.text.tokens import CJK_RANGES, function_words, tokens
 
 Place = tuple[int, int]
 """Where something stands in the question: (start, end)."""
@@ -43,22 +41,19 @@ _OPENING = frozenset(
 """Words that are capitalised because they open a question."""
 
 
-def possible_names(text: str) -> Iterator[tuple[Place, str]]:
-    """Yield the place and identity key of every run of words or characters that is no function words alone."""
+def possible_names(text: str) -> Iterator[Place]:
+    """Yield the place of every run of words or characters that is no function words alone."""
     text = text[:LONGEST_READ]
-    words, places = list(_WORD.finditer(text)), list[Place]()
+    words = list(_WORD.finditer(text))
     for i, first in enumerate(words):
         content = False
         for last in words[i : i + LONGEST_NAME_WORDS]:
             content = content or last.group().lower() not in function_words()
             if content and (last is not first or not first.group()[0].islower()):
-                places.append((first.start(), last.end()))
+                yield first.start(), last.end()
     for run in _CJK_RUN.finditer(text):
         for start in range(run.start(), run.end() - 1):
-            places += ((start, end) for end in range(start + 2, min(start + LONGEST_NAME_CJK, run.end()) + 1))
-    for start, end in places:
-        if key := entity_key(text[start:end]):
-            yield (start, end), key
+            yield from ((start, end) for end in range(start + 2, min(start + LONGEST_NAME_CJK, run.end()) + 1))
 
 
 def quoted_names(text: str) -> Iterator[tuple[Place, str]]:

@@ -27,14 +27,12 @@ import yaml
 from theworld.questions.names import Place, capitalised_names, identifiers, name_tokens, possible_names, quoted_names
 from theworld.questions.words import QuestionWords
 from theworld.state import MentionType
-from theworld.text import Language, cjk_share, detect_language, fold, tokens
-from theworld.text.folding import simplified
+from theworld.text import Language, cjk_share, detect_language, entity_key, fold, tokens
 from theworld.text.identity import names_in
-from theworld.text.language import has_ideographs
 from theworld.text.phrases import Unit, units
 from theworld.text.quantities import Quantity, find_quantities
 from theworld.text.time_ranges import TimeRange, find_time_ranges
-from theworld.text.tokens import function_words
+from theworld.text.tokens import function_words, has_ideographs, simplified
 
 KEPT = 64
 """Questions whose readings are remembered; one request reads a handful."""
@@ -199,7 +197,8 @@ class Question:
     @property
     def possible_names(self) -> dict[Place, str]:
         """The identity key of every run of words that may be a name; not kept, since these are thousands."""
-        return dict(possible_names(self.text))
+        keys = ((place, entity_key(self.text[slice(*place)])) for place in possible_names(self.text))
+        return {place: key for place, key in keys if key}
 
     @_Once
     def written_names(self) -> tuple[tuple[Place, str], ...]:
@@ -222,9 +221,18 @@ class Question:
         return names_in(self.text)
 
     def times(self, now: datetime) -> tuple[TimeRange, ...]:
-        """Return the periods it names for certain, read once for each moment that they refer to."""
+        """Return the periods it names for certain, read once for each moment that they refer to.
+
+        "From 2000 to 2050 yuan" names none.
+        """
         key = ("times", now.isoformat(), str(now.tzinfo))  # equal moments of two zones lie in different days
-        return self.once(key, lambda: tuple(t for t in find_time_ranges(self.text, now) if not t.approximate))
+        ends = {amount.start: amount.end for amount in self.amounts if amount.unit}
+
+        def read() -> tuple[TimeRange, ...]:
+            found = (t for t in find_time_ranges(self.text, now) if not t.approximate)
+            return tuple(t for t in found if all(not begin < t.place[1] < end for begin, end in ends.items()))
+
+        return self.once(key, read)
 
     def words_over(self, texts: Sequence[str]) -> QuestionWords:
         """Return its content words, weighed by how rare they are among texts; see `QuestionWords`."""

@@ -14,8 +14,7 @@ from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 
 from theworld.text import fold, tokens
-from theworld.text.language import CJK_RANGES, has_ideographs
-from theworld.text.tokens import token_set
+from theworld.text.tokens import CJK_RANGES, has_ideographs, token_set
 
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
 _LATIN = re.compile(r"[a-z]{4,}")

@@ -21,8 +21,8 @@ from theworld.state import Message, ModelUsage, ReferenceScope, ReferenceType, R
 from theworld.structure import extract_json_from_text
 from theworld.structure.remedies import share_of
 from theworld.text import Language, detect_language
-from theworld.text.folding import fold_in_place
-from theworld.text.quantities import read_numeral
+from theworld.text.numerals import read_numeral
+from theworld.text.tokens import fold_in_place
 
 LLMResolver = Callable[[str, Sequence[Message]], Any]
 """(query, history) -> a ResolvedReference, a mapping of its fields (`reference_type` or `type`, `scope`, ...), the same
@@ -121,7 +121,7 @@ def chosen_option(reply: Any, options: Sequence[str]) -> str:
     if exact := by_text.get(fold_in_place(text)):
         return exact
     if number := _NUMBER.fullmatch(text):
-        position = read_numeral((number["digits"] or number["written"]).removeprefix("-")) or 0
+        position = read_numeral(fold_in_place(number["digits"] or number["written"]).removeprefix("-")) or 0
         if 1 <= position <= len(options) and "-" not in text:
             return options[position - 1]
     if number or not text:

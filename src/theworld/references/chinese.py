@@ -14,8 +14,7 @@ from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalo
 from theworld.references.frames import ASKING, MEASURE, in_frame, with_context
 from theworld.references.history import last_answer
 from theworld.references.topics import TIME, bare, by_overlap, topic_of, topic_tokens
-from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES, has_ideographs
+from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
 _BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")  # with or by what it was done: the next turn may be about either

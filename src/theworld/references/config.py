@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from theworld.errors import ReferenceConfigError
+from theworld.packages import either
 from theworld.state import ReferenceScope, ReferenceType
-from theworld.text.folding import either
 
 LanguageCode = Literal["cn", "en"]  # the specification's names of the two languages; `zh` is an alias of `cn`
 LANGUAGES: tuple[LanguageCode, LanguageCode] = ("cn", "en")

@@ -39,11 +39,9 @@ from theworld.references.topics import (
 )
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import place_of, split_sentences
-from theworld.text.dates import MONTH, Interval
-from theworld.text.folding import fold_in_place
-from theworld.text.language import has_ideographs
+from theworld.text.calendar import MONTH, Interval
 from theworld.text.phrases import PhraseTable
-from theworld.text.tokens import token_set
+from theworld.text.tokens import fold_in_place, has_ideographs, token_set
 
 ITEM = "an item of a list"
 CORRECTED = "the question before, with what was meant"

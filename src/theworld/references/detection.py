@@ -14,11 +14,10 @@ from theworld.references.context import Detected, Kind, Span
 from theworld.references.history import in_zone, said_within, text_of
 from theworld.references.topics import CLEAR_OVERLAP, chat_question, overlap, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType
-from theworld.text.dates import midnight
-from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES, has_ideographs
+from theworld.text.calendar import midnight
 from theworld.text.sentences import apart
 from theworld.text.time_ranges import find_time_ranges
+from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
 MOST_OCCURRENCES = 32  # occurrences of one phrase that are looked at: what repeats it more often is no question
 _WEAK_CORRECTION = (

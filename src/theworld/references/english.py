@@ -17,8 +17,7 @@ from theworld.references.frames import ORDINAL, in_frame
 from theworld.references.history import last_answer, text_of
 from theworld.references.topics import by_overlap, is_heading, looks_like_person, names_in, sure_names, topic_tokens
 from theworld.text import without_qualifier
-from theworld.text.folding import fold_in_place
-from theworld.text.tokens import token_set
+from theworld.text.tokens import fold_in_place, token_set
 
 _PRONOUN = re.compile(
     r"(?i)(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"

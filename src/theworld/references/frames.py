@@ -11,9 +11,8 @@ import re
 from functools import lru_cache
 
 from theworld.references.config import pattern_of
-from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.sentences import FENCE
+from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
 LONGEST_FILLER = 60
 LONGEST_CONTEXT = 200  # characters added at most

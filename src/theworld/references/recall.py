@@ -21,8 +21,8 @@ from theworld.references.history import as_messages, in_zone, last_answer, last_
 from theworld.references.topics import CLEAR_OVERLAP, asks, chat_question, overlap, topic_in, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import entity_key, fold, split_sentences
-from theworld.text.dates import Interval
-from theworld.text.folding import fold_in_place
+from theworld.text.calendar import Interval
+from theworld.text.tokens import fold_in_place
 
 MOST_STANCES = 100  # stances kept per thread; the oldest make room
 MOST_RANKED = 20  # stances of a history that are compared with the topic named, the latest

@@ -23,9 +23,7 @@ from theworld.references.recall import Conversation, recall_turns
 from theworld.references.topics import sure_names, topic_in, topic_tokens
 from theworld.state import Message, ReferenceMatch, ReferenceType, ResolvedReference
 from theworld.text import detect_language
-from theworld.text.folding import fold_in_place
-from theworld.text.language import has_ideographs
-from theworld.text.tokens import function_words
+from theworld.text.tokens import fold_in_place, function_words, has_ideographs
 
 _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}
 _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}  # newer names

@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 from theworld.references.config import any_of, load_table, pattern_of
 from theworld.text import split_sentences, tokens
-from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES, has_ideographs
-from theworld.text.tokens import function_words, token_set
+from theworld.text.tokens import CJK_RANGES, fold_in_place, function_words, has_ideographs, token_set
 
 CLEAR_OVERLAP = 0.3  # share of a topic's tokens that a turn must hold to count as being about it
 LONGEST_TEXT = 20_000  # characters of a message that are compared with a topic

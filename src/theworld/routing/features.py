@@ -13,7 +13,7 @@ from theworld.questions.names import IDENTIFIER, QUOTED
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.text import Language, cjk_share
-from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import CJK_RANGES
 
 SignalKind = Literal["statistics", "relation", "open"]
 """What words tell a question to want: a section of data/signals.yaml."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from theworld.service.runtime import Service
 from theworld.stores.ledger.evaluations import Query
 from theworld.text import fold, tokens
-from theworld.text.quantities import CHINESE_NUMERAL
+from theworld.text.numerals import CHINESE_NUMERAL
 
 NEAR = 0.8
 """Share of tokens two questions have in common (Jaccard) from which they count as one, if no number or name differs."""

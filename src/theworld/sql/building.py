@@ -10,9 +10,9 @@ from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, Join, Path
 from theworld.sql.plan import Filter, Group, Plan
 from theworld.state.tables import Cell
-from theworld.text.dates import CalendarUnit
-from theworld.text.language import Language
+from theworld.text.calendar import CalendarUnit
 from theworld.text.time_ranges import TimeRange
+from theworld.text.tokens import Language
 
 BASE = "t0"
 """Alias of the rows that a plan is about."""

@@ -36,7 +36,7 @@ from theworld.sql.results import WORDS, to_table
 from theworld.state import Context, QueryTable, TableColumn
 from theworld.state.tables import Cell
 from theworld.text import Language
-from theworld.text.folding import fold_in_place
+from theworld.text.tokens import fold_in_place
 
 VALUES_PER_COLUMN = 500
 """Distinct values of a listed column that are known to the reader of questions."""

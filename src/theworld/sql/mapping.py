@@ -12,7 +12,7 @@ from theworld.errors import DatabaseError
 from theworld.ontology import Attribute, ClassTable, Lookup, Ontology, Relation
 from theworld.ontology.model import RelationJoin
 from theworld.packages import load_table
-from theworld.text.language import Language
+from theworld.text.tokens import Language
 
 PEOPLE: Mapping[str, list[str]] = load_table("theworld.sql", "data/glossary.yaml")["people"]
 """What people are called, by what they do: served, serving, others."""

@@ -8,7 +8,7 @@ from typing import Literal
 from theworld.ontology import Attribute
 from theworld.sql.mapping import Path
 from theworld.state.tables import Cell, TableShape
-from theworld.text.dates import CalendarUnit
+from theworld.text.calendar import CalendarUnit
 from theworld.text.time_ranges import TimeRange
 
 Aggregate = Literal["count", "sum", "average", "min", "max"]

@@ -14,7 +14,7 @@ from theworld.sql.plan import Group, Plan
 from theworld.sql.questions.lexicon import forms_of
 from theworld.state import PathStep, QueryTable, TableColumn
 from theworld.state.tables import Cell
-from theworld.text.language import Language
+from theworld.text.tokens import Language
 
 WORDS: Mapping[Language, Mapping[str, Any]] = load_table("theworld.sql", "data/words.yaml")
 ROWS_TOLD = 5

@@ -1,10 +1,9 @@
 """Text as both languages need it: language, tokens, sentences, and the identity of entities."""
 
-from theworld.text.folding import begun_pair, well_formed
 from theworld.text.identity import entity_key, place_of, without_qualifier
-from theworld.text.language import Language, cjk_share, detect_language
-from theworld.text.sentences import Sentence, last_break, split_sentences
-from theworld.text.tokens import fold, stem, tokens
+from theworld.text.phrases import last_break
+from theworld.text.sentences import Sentence, split_sentences
+from theworld.text.tokens import Language, begun_pair, cjk_share, detect_language, fold, stem, tokens, well_formed
 
 __all__ = [
     "Language",

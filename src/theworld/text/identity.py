@@ -8,9 +8,8 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
-from theworld.text.language import CJK_RANGES
-from theworld.text.quantities import CHINESE_NUMERAL
-from theworld.text.tokens import fold
+from theworld.text.numerals import CHINESE_NUMERAL
+from theworld.text.tokens import CJK_RANGES, fold
 
 _BETWEEN_CJK = re.compile(rf"(?<=[{CJK_RANGES}])\s+|(?<!\s)\s+(?=[{CJK_RANGES}])")
 _DOTS = re.compile(r"[·•‧・]")

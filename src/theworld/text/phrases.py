@@ -1,4 +1,4 @@
-"""Known phrases in a text, with their places: by words as stems and CJK character by character, never inside a word."""
+"""Known phrases in a text, with their places, by words as stems and CJK character by character; where words end."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.sentences import apart
-from theworld.text.tokens import fold, stem
+from theworld.text.tokens import CJK_RANGES, fold, has_ideographs, stem
 
 T = TypeVar("T")
 
 _PIECES = re.compile(rf"[{CJK_RANGES}]|[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*")
 _ACRONYM_LETTERS = 3
+_BREAK = re.compile(rf"\s+|(?<=[{CJK_RANGES}，、：])")
 
 
 class Unit(NamedTuple):
@@ -91,3 +91,11 @@ def longest(found: Sequence[Found[T]]) -> list[Found[T]]:
     """Return phrases that do not overlap, in order of place: the longest win, of equally long ones the leftmost."""
     ordered = sorted(found, key=lambda f: (f.start - f.end, f.start))
     return sorted(apart(ordered, lambda f: (f.start, f.end)), key=lambda f: f.start)
+
+
+def last_break(text: str, start: int, end: int) -> int:
+    """Return the last place from start to end where a text can be cut: white space, or behind a Chinese character.
+
+    Without any it is the end: then a word is cut.
+    """
+    return max((gap.start() for gap in _BREAK.finditer(text, start, end)), default=end)

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
-from theworld.text.language import CJK_RANGES
-
 T = TypeVar("T")
 
 
@@ -26,7 +24,6 @@ _ABBREVIATIONS = frozenset(
     ).split()
 )
 _END = re.compile(r"[。！？!?；]+[”’」』）)\"']*|\.+[”’\")\]]*(?=\s|$)|\n{2,}|\n(?=\s*[-*#•\d])")
-_BREAK = re.compile(rf"\s+|(?<=[{CJK_RANGES}，、：])")
 _LAST_WORD = re.compile(r"([\w.]+)$")
 
 
@@ -57,14 +54,6 @@ def split_sentences(text: str) -> list[Sentence]:
             found.append(Sentence(stripped, start, start + len(stripped)))
         begin = end
     return found
-
-
-def last_break(text: str, start: int, end: int) -> int:
-    """Return the last place from start to end where a text can be cut: white space, or behind a Chinese character.
-
-    Without any it is the end: then a word is cut.
-    """
-    return max((gap.start() for gap in _BREAK.finditer(text, start, end)), default=end)
 
 
 def apart(items: Iterable[T], place: Callable[[T], tuple[int, int]]) -> list[T]:

@@ -17,10 +17,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import cast
 
-from theworld.text.dates import DAY, MONTH, MONTHS, WEEK, WEEKDAYS, CalendarUnit, midnight, shifted, unit_of
-from theworld.text.folding import either, fold_in_place
-from theworld.text.quantities import ENGLISH_NUMBERS, find_quantities, read_numeral
+from theworld.packages import either
+from theworld.text.calendar import DAY, MONTH, MONTHS, WEEK, WEEKDAYS, CalendarUnit, midnight, shifted, unit_of
+from theworld.text.numerals import ENGLISH_NUMBERS, read_numeral
 from theworld.text.sentences import apart
+from theworld.text.tokens import fold_in_place
 
 MOST_OCCURRENCES = 32
 """Places of one pattern that are looked at: what repeats it more often is no question."""
@@ -187,9 +188,6 @@ def _year(match: Match, now: datetime) -> Period:
 
 
 def _years(match: Match, now: datetime) -> Period | None:
-    behind = find_quantities(match.string[match.start("last") :])
-    if any(quantity.start == 0 and quantity.unit for quantity in behind):  # from 2000 to 2050 yuan
-        return None
     first, last = (unit_of(now.replace(year=int(match[name]), month=1, day=1), "year") for name in ("year", "last"))
     ends = TimeRange(*first, "year", 1, (0, 0)), TimeRange(*last, "year", 1, (0, 0))
     count = last[1].year - first[0].year

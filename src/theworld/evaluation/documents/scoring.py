@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 from theworld.evaluation.documents.question_set import DocumentAnswer, DocumentQuestion, QuestionSet
 from theworld.evaluation.metrics import PairedDifference, paired_difference, percentiles
-from theworld.text.language import detect_language
+from theworld.text.tokens import detect_language
 
 LOW = 0.3
 """Least confidence of an answer that counts as given."""

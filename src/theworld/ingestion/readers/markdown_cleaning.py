@@ -23,7 +23,7 @@ from markdown_it.common.html_blocks import block_names
 from theworld.ingestion.readers.document import bold, fenced
 from theworld.ingestion.readers.myst import MYST, SAYING_NOTHING, directives, words_of_role
 from theworld.ingestion.readers.tables import BETWEEN_ITEMS, html_table
-from theworld.text.language import has_ideographs
+from theworld.text.tokens import has_ideographs
 
 _FENCE = re.compile(
     r"^[ \t]*(?P<mark>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*(?P=mark)[`~]*[ \t]*(?:\n|\Z)", re.M | re.S

@@ -26,7 +26,7 @@ from theworld.errors import OntologyError
 from theworld.ontology import Attribute, ClassTable, Labels, Ontology, OntologyClass, Relation
 from theworld.ontology.files.reading import ENDINGS, not_yaml, text_of
 from theworld.ontology.model import EnumValue, LabelColumns, Part, RelationJoin, Roles
-from theworld.text.language import has_ideographs
+from theworld.text.tokens import has_ideographs
 
 ColumnType = Literal["text", "listed", "codes", "number", "integer", "date", "hidden"]
 

@@ -19,7 +19,7 @@ from sqlalchemy import make_url
 from theworld.packages import load_table
 from theworld.sql.drafting.file import ColumnDraft, MappingFile, TableDraft
 from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts, inspect_tables, plain_address
-from theworld.text.language import has_ideographs
+from theworld.text.tokens import has_ideographs
 
 GLOSSARY: Mapping[str, Any] = load_table("theworld.sql", "data/glossary.yaml")
 LONGEST_VALUE = 60

@@ -25,11 +25,11 @@ from theworld.sql.questions.lexicon import (
     segment,
     terms_of,
 )
-from theworld.text.dates import unit_of as calendar_unit_of
-from theworld.text.folding import fold_in_place
-from theworld.text.language import has_ideographs
-from theworld.text.quantities import CHINESE_DIGITS, ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
+from theworld.text.calendar import unit_of as calendar_unit_of
+from theworld.text.numerals import CHINESE_DIGITS, ENGLISH_NUMBERS, read_numeral
+from theworld.text.quantities import Quantity, unit_of
 from theworld.text.time_ranges import TimeRange
+from theworld.text.tokens import fold_in_place, has_ideographs
 
 
 class Ranking(NamedTuple):

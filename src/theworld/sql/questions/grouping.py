@@ -13,7 +13,7 @@ from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.lexicon import Term, class_of, period_verbs, terms_of
 from theworld.sql.questions.measures import Head
 from theworld.sql.questions.narrowing import Restrictions
-from theworld.text.dates import CalendarUnit, shifted
+from theworld.text.calendar import CalendarUnit, shifted
 from theworld.text.time_ranges import TimeRange
 
 DAILY_UP_TO = timedelta(days=92)

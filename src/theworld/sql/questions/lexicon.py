@@ -13,9 +13,7 @@ from theworld.ontology import Attribute
 from theworld.packages import load_table
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
-from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES
-from theworld.text.tokens import stem
+from theworld.text.tokens import CJK_RANGES, fold_in_place, stem
 
 TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",

@@ -23,8 +23,8 @@ from theworld.sql.questions.lexicon import (
     terms_of,
 )
 from theworld.state.tables import Cell
-from theworld.text.folding import fold_in_place
 from theworld.text.quantities import Quantity
+from theworld.text.tokens import fold_in_place
 
 _CAN_BE_MISSING: tuple[TermKind, ...] = ("value", "entity", "class", "attribute", "dated")
 

@@ -21,8 +21,8 @@ from theworld.sql.questions.lexicon import CUES, Meaning, Term, class_of, classe
 from theworld.sql.questions.measures import Head, find_heads, happening, name_of, part_and_whole
 from theworld.sql.questions.narrowing import Restrictions, find_restrictions, says_more
 from theworld.state.tables import TableShape
-from theworld.text.dates import CalendarUnit
-from theworld.text.language import Language
+from theworld.text.calendar import CalendarUnit
+from theworld.text.tokens import Language
 
 MOST_SHOWN = 4
 """Attributes shown of the latest rows, and of rows without a name, where none is named."""
