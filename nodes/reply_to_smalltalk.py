@@ -11,6 +11,7 @@ from theworld.state import Answer, Context, QueryState, Update, context_of
 from theworld.text import Language
 
 _THANKS = re.compile(r"\b(?:thanks|thank you|thx|cheers)\b|谢谢|多谢|感谢|辛苦", re.IGNORECASE)
+_CHANGE = re.compile(r"\b(?:topics?|subject|question|something else)\b|话题|问题|别的", re.IGNORECASE)
 _FAREWELL = re.compile(r"\b(?:bye|goodbye|good night|see you|farewell)\b|再见|拜拜|回头见|明天见|晚安", re.IGNORECASE)
 _OPENINGS = {
     "en": {"greeting": "Hello.", "thanks": "You are welcome.", "farewell": "Goodbye."},
@@ -25,7 +26,10 @@ _OFFERS = {
 def small_talk_reply(question: str, language: Language) -> str:
     """Return the reply to a greeting, thanks or a farewell."""
     folded = read_question(question).folded
-    kind = "farewell" if _FAREWELL.search(folded) else "thanks" if _THANKS.search(folded) else "greeting"
+    patterns = {"farewell": _FAREWELL, "thanks": _THANKS, "change": _CHANGE}
+    kind = next((name for name, pattern in patterns.items() if pattern.search(folded)), "greeting")
+    if kind == "change":  # of topic: nothing to say but what may be asked
+        return _OFFERS[language]
     opening = _OPENINGS[language][kind]
     return opening if kind == "farewell" else f"{opening}{' ' if language == 'en' else ''}{_OFFERS[language]}"
 

@@ -60,3 +60,27 @@ def test_an_identifier_is_whole_and_nearest_where_the_heading_has_it() -> None:
 def test_a_row_that_begins_with_an_identifier_is_about_it(text: str, about: bool | None) -> None:
     (near,) = identifier_cover(read_question("Phone of M017"), [candidate("a#0", "Members", text)])[:, 0].tolist()
     assert near == pytest.approx(0.0 if about is None else BELOW_HEADING if about else IN_TEXT)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "near"),
+    [
+        ("phone of mara lind", "1;Mara Lind;Oslo;555\n2;Ole Dahl;Bergen;556", BELOW_HEADING),
+        ("phone of Mara Lind", "| No | Name |\n| -- | -- |\n| 1 | Mara Lind |", BELOW_HEADING),
+        ("phone of Mara Lind", "## Mara Lind\n\n- Phone: 555", 1.0),
+        ("林小满的电话", "姓名,电话\n林小满,555", BELOW_HEADING),
+        ("phone of Mara Lind", "Ask Mara, or Lind; Mara Linde, Oslo", None),
+        ("how to open the door", "## Open the door\n\nPush.", None),
+        ("phone of mara", "1;Mara;Oslo;555", None),
+    ],
+)
+def test_a_record_is_nearest_to_its_whole_name(question: str, text: str, near: float | None) -> None:
+    notes = [candidate("a#0", "List", text), candidate("b#0", "Other", "Mara and Lind, 林 小满.")]
+    found = identifier_cover(read_question(question), notes)
+    assert found.shape == (2, 0) if near is None else found[:, 0].tolist() == pytest.approx([near, 0.0])
+
+
+def test_words_of_many_notes_are_no_record() -> None:
+    texts = ["| core developer | 5 |\n| release manager | 1 |", *["A core developer votes."] * 3]
+    notes = [candidate(f"a#{i}", "List", text) for i, text in enumerate(texts)]
+    assert identifier_cover(read_question("Who is a core developer?"), notes).shape == (4, 0)

@@ -8,6 +8,7 @@ import yaml
 
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.sql.guard import check_statement, parse_statement
+from theworld.sql.mapping import MappedTable
 from theworld.sql.plan import UnclearError
 
 TABLE = yaml.safe_load((Path(__file__).parent / "data" / "hostile.yaml").read_text("utf-8"))
@@ -142,3 +143,34 @@ def test_what_is_written_for_postgres_is_read_back(database, text):
     tree = parse_statement(text, "postgres")
     checked = check_statement(tree, database.mapping.tables, dialect="postgres", tenant="default", max_rows=100)
     assert "TIMESTAMP" in checked.sql
+
+
+OF_TENANTS = {
+    "Orders": MappedTable("Orders", ("ID", "CustomerID", "Total"), frozenset({"ID", "CustomerID"}), "Tenant"),
+    "customers": MappedTable("customers", ("id", "Name"), frozenset({"id"}), None),
+}
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT SUM(total) FROM orders",
+        'SELECT MAX("Total") FROM "Orders"',
+        "WITH x AS (SELECT ID AS k, Total FROM ORDERS) SELECT MAX(Total), k FROM x",
+        "SELECT c.name, COUNT(o.id) FROM orders o JOIN customers c ON o.customerid = c.id GROUP BY c.name",
+    ],
+)
+def test_rows_of_a_tenant_in_tables_with_capitals(text, dialect):
+    tree = parse_statement(text, dialect)
+    sql = check_statement(tree, OF_TENANTS, dialect=dialect, tenant="ours", max_rows=5).sql
+    own = 'FROM (SELECT "ID", "CustomerID", "Total" FROM "Orders" WHERE "Tenant" = '
+    assert sql.count('FROM "Orders"') == sql.count(own) == 1
+    assert '"total"' not in sql.replace('AS "total"', "").replace('"x"."total"', "")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_tables_with_capitals_are_joined_by_keys_only(dialect):
+    tree = parse_statement("SELECT c.name FROM orders o JOIN customers c ON o.total = c.id", dialect)
+    with pytest.raises(StatementRefusedError, match="must compare the keys"):
+        check_statement(tree, OF_TENANTS, dialect=dialect, tenant="ours", max_rows=5)

@@ -53,7 +53,7 @@ FEWEST_OWN = 3
 EXPECTED = 0.7
 """What coverage that is only expected counts; .5 to 1 find about the same."""
 IDENTIFIERS = 0.6
-"""What the question's identifiers together count beside its other units, which together count 1."""
+"""What the question's identifiers and the records it names together count beside its other units, together 1."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""
 
@@ -201,9 +201,10 @@ class EvidenceSetReranker:
                 here /= 2.0  # its notes have units of another kind too, which count the other half
             importance = (importance_of(kind.idf, self._weights.idf_power) * here).astype(np.float32)
             columns.append((kind, importance))
-        if asked := len(question.identifiers):
-            near = Scores(rows=dict(enumerate(identifier_cover(question, candidates))))
-            columns.append((near, np.full(asked, IDENTIFIERS / asked, dtype=np.float32)))
+        near = identifier_cover(question, candidates)
+        if asked := near.shape[1]:
+            rows = Scores(rows=dict(enumerate(near)))
+            columns.append((rows, np.full(asked, IDENTIFIERS / asked, dtype=np.float32)))
         return columns
 
     def _space(self, space: str, kind: Scores, candidates: Sequence[Candidate], tenant: str) -> Space:

@@ -36,8 +36,8 @@ from theworld.stores.array_folder import inner_products
 from theworld.stores.protocols import DenseStore
 from theworld.stores.records import Note, Span, embedded_text
 from theworld.stores.token_codes import TokenCodes, best_cosines
-from theworld.text import entity_key, without_qualifier
-from theworld.text.tokens import token_set
+from theworld.text import entity_key, fold, place_of, without_qualifier
+from theworld.text.tokens import has_ideographs, token_set
 
 Floats = NDArray[np.float32]
 
@@ -217,14 +217,40 @@ BELOW_HEADING, IN_TEXT = 0.9, 0.6
 option: that is what it is about), or its text; 1 where its own heading does."""
 
 
+_RECORD = (
+    r"(?:^[^\w\n]*|[|;\t][ \"]*|,\"?(?=\S)){}(?=\"?(?: *[|;\t]|,(?! )))"  # a cell of a table, or of CSV
+    r"|^#+ {}(?=\n\n- [\w ]+: )"  # a heading over fields: an event, a contact
+)
+_RECORDS = re.compile(_RECORD.format(r"(?P<cell>\w[^|;,\t\n]{1,60}?)", r"(?P<heading>\w.{1,60})"), re.MULTILINE)
+MOST_RECORDS = 0.1
+"""Share of the notes that may hold the words that a record is found by: others are the words of the whole text."""
+
+
+def _record_names(question: Question, candidates: Sequence[Candidate]) -> list[str]:
+    """Return what cells and records of the notes are called that the question names whole, in several words or signs.
+
+    Words of a name that stand together say more than those words here and there: of 300 customers 20 have either name.
+    """
+    written = {one["cell"] or one["heading"] for note in candidates for one in _RECORDS.finditer(note.text)}
+    keys = {key for key in map(entity_key, written) if " " in key or (len(key) > 2 and has_ideographs(key))}
+    found = sorted(filter(question.names, keys), key=lambda key: (-len(key), key))
+    longest = [key for i, key in enumerate(found) if not any(place_of(key, other) >= 0 for other in found[:i])]
+    texts = [fold(note.text) for note in candidates] if longest else []
+    return [key for key in longest if sum(key in text for text in texts) <= max(1.0, MOST_RECORDS * len(texts))]
+
+
 def identifier_cover(question: Question, candidates: Sequence[Candidate]) -> Floats:
     """Return (n, m): how near each note is to each identifier of the question, by where it holds it whole.
 
-    To words and vectors one setting is much like the others: `DB_HOST` shares both its words with `DB_HOST_PORT`.
+    To words and vectors one setting is much like the others: `DB_HOST` shares both its words with `DB_HOST_PORT`. So is
+    one row of a table, by what it is of.
     """
     asked = [rf"(?<![\w.-]){re.escape(one)}(?![\w-])" for one in question.identifiers]
     before = r"(?u:^[^\w\n]*(?:\w+[\"' ]*[:：=][^\w\n]*)?)"  # the marks of an item or row, or a key: `"id": "A-17"`
     patterns = [(re.compile(one, re.ASCII), re.compile(before + one, re.ASCII | re.MULTILINE)) for one in asked]
+    for name in map(re.escape, _record_names(question, candidates)):
+        record = _RECORD.format(name, name)
+        patterns.append((re.compile(rf"(?<!\w){name}(?!\w)", re.I), re.compile(record, re.I | re.MULTILINE)))
 
     def near(whole: re.Pattern[str], first: re.Pattern[str], note: Candidate) -> float:
         if whole.search("\n".join(_HEADING.findall(note.text))):
@@ -234,7 +260,7 @@ def identifier_cover(question: Question, candidates: Sequence[Candidate]) -> Flo
         return IN_TEXT if whole.search(note.text) else 0.0
 
     found = [[near(*pattern, note) for pattern in patterns] for note in candidates]
-    return np.array(found, dtype=np.float32).reshape(len(candidates), len(asked))
+    return np.array(found, dtype=np.float32).reshape(len(candidates), len(patterns))
 
 
 @lru_cache(maxsize=50_000)

@@ -39,8 +39,11 @@ _POINTING = (
     f"|(?<!在)[这那](?:[一几]?(?:{MEASURE}|«chinese.pointed_units»)|«chinese.pointed_times»)(?!们|么)"
     "|第.[种步]|最后[一那][个种步]|[前后]者"
 )  # What points at something said: 其中, 该设置有, 这种, 那时, 第二种
+_ALLOWED = (
+    "^[^，。,的]{1,8}(?:可以|能|行|会|要|需要|算|有)(?:吗|么|嘛|不)$"  # whether what was asked of goes for another
+)
 _SEQUEL = (
-    f"^«chinese.rejections»|^{_ONE_SIDED}"
+    f"^«chinese.rejections»|^{_ONE_SIDED}|{_ALLOWED}"
     "|^(?=.{1,15}$)(?:«chinese.additions»|那.*呢$|.*?«chinese.orders»)"
 )  # What rejects or goes on; in a longer query 接着 follows on something in it
 LONGEST_NAME = 14  # characters of an answer that is nothing but a name
@@ -50,6 +53,7 @@ _ASKS_FOR = re.compile(
     r"(?:[吗呢啊]|[\s，。？?,!！]|$)"
 )
 _WHO_IS = re.compile("[^的]+是(?:谁|哪位|什么人)")
+_CLAUSE = re.compile("[了过着]$|[被把让没在]")  # what happens is no topic: 被查到了呢, 放假在家的呢
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
 _SAYS = re.compile(rf"都[很是不有没]|很|非常|更|没有|由|.比|.是|\d\s*{MEASURE}")
 _WHO = re.compile("谁|哪位")
@@ -119,6 +123,8 @@ class ChineseFollowUp(FollowUp):
         goes_on = context and bare(about) == bare(asked)  # 管理员密码是多少, of what stands in its context
         if goes_on or any(map(_UNSURE.search, (about, topic))) or not has_ideographs(before.text):
             return None
+        if person and (title := any_of("chinese", "honorifics").search(fold_in_place(topic))):
+            topic = topic[: title.end()]  # of 陈女士投诉什么
         no_person = person and pattern_of(_NO_PERSON).search(fold_in_place(topic))
         return Antecedent(topic, before.source) if topic and not no_person else None
 
@@ -153,7 +159,10 @@ def _filled(value: str, question: str) -> str | None:
         return question.replace(latin[0], value)  # of "怎么在 nginx 上部署" the like of express is nginx
     before, _, after = question.partition(topic) if topic else (question, "", "")
     whole = not after.strip("吗呢吧") and (not before or ASKING.match(before))  # of "怎么申请休假" all but how
-    alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
+    clause = _CLAUSE.search(value)
+    alike = (
+        not clause and has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
+    )
     if topic and alike and not whole and not asks_for(question):
         said = next(n for n in range(len(value), -1, -1) if after.startswith(value[len(value) - n :]))
         return before + value + after[said:]

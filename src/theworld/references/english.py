@@ -53,6 +53,7 @@ _CLAUSE = re.compile(
 _MARK = r"(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+"
 _VALUE = r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$"
 _FRAGMENT = re.compile(rf"^\W*(?:{_MARK})?{_VALUE}", re.IGNORECASE)
+_BEGINS_WITHIN = re.compile(rf"(?i)\W*{PREPOSITION}\s")  # in what was said before
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
@@ -77,8 +78,9 @@ class EnglishFollowUp(FollowUp):
                 self.heading = Antecedent(without_qualifier(first[0]).strip(' ."“”'), 0)
         self.named = sure_names(self.query)
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
-        asks = self.query.rstrip().endswith("?") and not _CLAUSE.search(self.query)
-        self.fragment = asks and len(self.query.split()) <= LONGEST_FRAGMENT  # "E501?", "Without a licence?"
+        asks = self.query.rstrip().endswith("?") or _BEGINS_WITHIN.match(self.query) is not None
+        asks = asks and not _CLAUSE.search(self.query)
+        self.fragment = asks and len(self.query.split()) <= LONGEST_FRAGMENT  # "E501?", "without a licence"
         filler = (_FRAGMENT if self.fragment else self.filler).match(self.query)
         filled = self.item() or (self.refill(filler["value"]) if filler else None)
         return filled or self._pronouns() or self._dependent(fills=filler is not None)

@@ -43,7 +43,12 @@ CORRECTIONS = tuple(
 ITEM_LINE = re.compile(
     r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)"
 )
-_WITHIN_LINE = re.compile(r"(?<=[:：;；,，.。])[ \t]*(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])")  # before an item
+_WITHIN_LINE = re.compile(
+    r"(?<=[:：;；,，.。])(?:[ \t]+|(?<!\d[:.,]))(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])"
+)  # Before an item, but not within 2.5) or 18:00.
+_TABLE = re.compile(r"(?m)^[ \t]*\|.*\n[ \t]*\|[-:| \t]+\|[ \t]*\n(?P<rows>(?:[ \t]*\|.*(?:\n|\Z))+)")
+_CELL = re.compile(r"[^|\n]*[^\W\d_][^|\n]*")  # with a letter: what a row is of
+_ELSEWHERE = re.compile(r"\[[^\]]*\]\(https?:[^()\s]*\)\W*")  # an item that only leads to another site
 MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张|层)"
 FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
 _COUNTED = ("first 一 1 former 前", "second 二 2 two 两", "third 三 3 three", "fourth 四 4 four", "fifth 五 5 five")
@@ -101,7 +106,8 @@ def root_of(context: str) -> str:
 def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
     """Return the lists of a text, one within an item after its own; of `steps` those with numbers, if there is any.
 
-    A paragraph ends a list, unless its numbers go on after it.
+    A paragraph ends a list, unless its numbers go on after it. Last come what the rows of tables are of. Links to other
+    sites are no list.
     """
     lists: list[tuple[bool, list[str]]] = []
     within: list[tuple[tuple[int, bool], list[str]]] = []  # depths and lists round an item, the outermost first
@@ -121,5 +127,8 @@ def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
             within[-1][1].append(match["text"])
         ended = not match and (ended or (apart and bool(line[:1].strip())))
         apart = not line.strip()
+    lists = [(bullets, items) for bullets, items in lists if not all(map(_ELSEWHERE.fullmatch, items))]
     numbered = [tuple(items) for bullets, items in lists if steps and not bullets]
-    return tuple(numbered or (tuple(items) for _, items in lists))
+    rows = (map(_CELL.search, table["rows"].splitlines()) for table in _TABLE.finditer(text))
+    tables = (tuple(cell[0].strip() for cell in cells if cell) for cells in rows)
+    return tuple(numbered) or (*(tuple(items) for _, items in lists), *tables)

@@ -16,6 +16,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import traverse_scope
 
 from theworld.errors import StatementRefusedError
 from theworld.sql.engines import Dialect
@@ -108,6 +109,13 @@ def check_statement(
         raise refused(next(iter(str(error).splitlines()), "too deep")) from error
 
 
+def _rename(named: exp.Table | exp.Column, name: str) -> None:
+    """Give a table, with what stands before it, or a column a name to the letter."""
+    written = name.split(".") if isinstance(named, exp.Table) else [name]
+    for part, own in zip(named.parts[-len(written) :], written, strict=True):
+        part.replace(exp.to_identifier(own, quoted=True))
+
+
 @dataclass(frozen=True)
 class _Check:
     _tables: Mapping[str, MappedTable]
@@ -164,9 +172,9 @@ class _Check:
                 raise refused(f"names that are not mapped only hold letters, digits, _ and blanks: {name.sql()[:40]}")
 
     def _check_names(self, tree: exp.Expr) -> None:
-        """Every table is mapped or a WITH of the statement; every name is written as the mapping writes it."""
+        """Every table is mapped or a WITH of the statement; names are folded until all are bound."""
         by_name = {name.casefold(): table for name, table in self._tables.items()}
-        written_as = {c.casefold(): c for table in self._tables.values() for c in table.columns}
+        columns = {column.casefold() for table in self._tables.values() for column in table.columns}
         named = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
         if named & by_name.keys():
             raise refused(f"WITH takes the name of a table: {', '.join(sorted(named & by_name.keys()))}")
@@ -185,24 +193,38 @@ class _Check:
             mapped = by_name.get(name.casefold())
             if mapped is None:
                 raise refused(f"the table {name} is not mapped")
-            for part, written in zip(table.parts, mapped.name.split("."), strict=True):
-                part.replace(exp.to_identifier(written, quoted=True))
+            _rename(table, mapped.name.casefold())
         for column in tree.find_all(exp.Column):
             identifier = column.this
-            if isinstance(identifier, exp.Identifier) and identifier.name.casefold() in written_as:
-                identifier.replace(exp.to_identifier(written_as[identifier.name.casefold()], quoted=True))
+            if isinstance(identifier, exp.Identifier) and (folded := identifier.name.casefold()) in columns:
+                identifier.replace(exp.to_identifier(folded, quoted=True))
 
     def _qualified(self, tree: exp.Expr) -> exp.Expr:
         """Return the tree with every column bound to a table; one that is not mapped is refused by name."""
         schema: dict[str, Any] = {}
         schemas = any("." in name for name in self._tables)  # sqlglot wants one depth for all
         for name, table in self._tables.items():
-            *above, last = name.split(".")
+            *above, last = name.casefold().split(".")
             place = schema.setdefault(above[0] if above else "", {}) if schemas else schema
-            place[last] = dict.fromkeys(table.columns, "UNKNOWN")
-        return qualify(
+            place[last] = dict.fromkeys(map(str.casefold, table.columns), "UNKNOWN")
+        tree = qualify(
             tree, schema=schema, dialect=self._dialect, validate_qualify_columns=True, expand_stars=True, identify=True
         )
+        # Bound, every name is written as the mapping writes it: an engine may tell "ID" from "id".
+        for scope in traverse_scope(tree):
+            tables = {name: self._mapped(source) for name, source in scope.sources.items()}
+            for column in scope.columns:
+                if (bound := tables.get(column.table)) is not None:
+                    _rename(column, next(c for c in bound.columns if c.casefold() == column.name.casefold()))
+        for source in tree.find_all(exp.Table):
+            if (mapped := self._mapped(source)) is not None:
+                _rename(source, mapped.name)
+        return tree
+
+    def _mapped(self, source: object) -> MappedTable | None:
+        """Return the mapped table that a source of a SELECT is, None for a WITH or a SELECT within it."""
+        name = ".".join(part.name for part in source.parts).casefold() if isinstance(source, exp.Table) else ""
+        return next((table for written, table in self._tables.items() if written.casefold() == name), None)
 
     def _check_joins(self, select: exp.Select) -> None:
         start, joins = select.args.get("from_"), select.args.get("joins") or []
@@ -212,7 +234,7 @@ class _Check:
             source = sources.get(column.table) if isinstance(column, exp.Column) else None
             if not isinstance(source, exp.Table):
                 return source is not None
-            table = self._tables.get(".".join(part.name for part in source.parts))
+            table = self._mapped(source)
             return table is None or column.name in table.keys
 
         for join in joins:
@@ -225,7 +247,7 @@ class _Check:
     def _restrict(self, tree: exp.Expr) -> None:
         """Put the tenant's rows in the place of every table that says whose they are."""
         for table in list(tree.find_all(exp.Table)):
-            mapped = self._tables.get(".".join(part.name for part in table.parts))
+            mapped = self._mapped(table)
             if mapped is None or mapped.tenant is None:
                 continue
             alias, bare = table.alias_or_name, table.copy()
