@@ -53,6 +53,15 @@ def joined(text: str, mentions: list[Mention], *titles: str) -> list[tuple[str, 
     return [(m.surface, m.type, m.titled) for m in found]
 
 
+@pytest.mark.parametrize(
+    "surface", ["Lena,Keyhouse", "Lena;Oslo", "Lena T14,1249.00,3,Nord\nMonitor", 'Vos","name":"Lena']
+)
+def test_no_name_goes_over_cells(surface: str) -> None:
+    text = f"1;{surface};1,200 Smith, Jones and Co."
+    kept = ["1,200", "Smith, Jones and Co"]
+    assert [name for name, *_ in joined(text, [mention(text, one) for one in [surface, *kept]])] == kept
+
+
 def test_same_span_keeps_the_taggers_type() -> None:
     text = "Ada Lovelace met Babbage."
     assert joined(text, [mention(text, "Ada Lovelace")], "Ada Lovelace") == [("Ada Lovelace", "person", True)]

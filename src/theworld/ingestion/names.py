@@ -33,6 +33,8 @@ _SENTENCE_BREAK = re.compile(r"(?:^|[.!?:;。！？：；\n•*#>-]|\A)[\s\"'“
 _BETWEEN_NAMES = re.compile(r"\s*(?:[,;&/、，；和与及]|\b(?:and|or)\b|,\s*and\b)\s*")
 _MARKS = re.compile(r"^[ \t]*#+(?=[ \t])|^[ \t]*\|[-:| \t]+$|[*`]+", re.MULTILINE)
 """Marks of headings, emphasis and code, and the rule below a table's header."""
+_CELLS = re.compile(r"[|;\t]|(?<!\d),(?=\S)|,(?=[^\s\d])")
+"""What stands between the cells of a table or of CSV, and in no name."""
 _OPENING, _CLOSING = "\"'“‘«《〈「『*_`", "\"'”’»》〉」』*_`"
 _APOSTROPHES, _DOTS = "’‘ʼ`´", "·•‧・"
 
@@ -212,9 +214,10 @@ def join_mentions(text: str, mentions: Sequence[Mention], matches: Sequence[Titl
     A mention of the same span, or of the same words but for an article or possessive, keeps its type and becomes
     `titled`; so does one drawn too wide, cut to the name (`Sir Isaac Newton`). Several names in a row that the tagger
     took for one are separated. Otherwise the name takes the place of the mentions it overlaps where it is longer
-    than each.
+    than each. What the tagger took for one name over several cells is none.
     """
-    joined = [mention for mention in mentions if not _is_listing(mention, text, matches)]
+    names = (mention for mention in mentions if not _CELLS.search(mention.surface))
+    joined = [mention for mention in names if not _is_listing(mention, text, matches)]
     for match in matches:
         surface = text[match.start : match.end]
         rivals = [mention for mention in joined if mention.start < match.end and match.start < mention.end]
