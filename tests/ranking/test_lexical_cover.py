@@ -84,3 +84,16 @@ def test_words_of_many_notes_are_no_record() -> None:
     texts = ["| core developer | 5 |\n| release manager | 1 |", *["A core developer votes."] * 3]
     notes = [candidate(f"a#{i}", "List", text) for i, text in enumerate(texts)]
     assert identifier_cover(read_question("Who is a core developer?"), notes).shape == (4, 0)
+
+
+def test_a_day_is_the_same_in_whatever_form() -> None:
+    texts = [
+        "- Start: 2025-10-15 13:00",
+        "Bring it on Oct. 15th, please.",
+        "| 15.10.2025 | Sam |",
+        "15 people, october",
+    ]
+    notes = [candidate(f"a#{i}", "List", text) for i, text in enumerate(texts)]
+    expected = pytest.approx([BELOW_HEADING, IN_TEXT, BELOW_HEADING, 0.0])
+    for question in ("what is on 15 october", "Who works October 15?", "10月15日谁值班"):
+        assert identifier_cover(read_question(question), notes)[:, 0].tolist() == expected

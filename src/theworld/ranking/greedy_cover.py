@@ -37,6 +37,7 @@ from theworld.stores.protocols import DenseStore
 from theworld.stores.records import Note, Span, embedded_text
 from theworld.stores.token_codes import TokenCodes, best_cosines
 from theworld.text import entity_key, fold, place_of, without_qualifier
+from theworld.text.dates import find_days
 from theworld.text.tokens import has_ideographs, token_set
 
 Floats = NDArray[np.float32]
@@ -217,6 +218,10 @@ BELOW_HEADING, IN_TEXT = 0.9, 0.6
 option: that is what it is about), or its text; 1 where its own heading does."""
 
 
+_BEGINNING = re.compile(r"(?:^[^\w\n]*(?:\w+[\"' ]*[:：=])?|[|;\t])[^\w\n]*\Z", re.MULTILINE)
+LONGEST_KEY = 24
+"""Characters before what a line begins with: the marks of an item, and a key."""
+_days_of = lru_cache(maxsize=4096)(find_days)
 _RECORD = (
     r"(?:^[^\w\n]*|[|;\t][ \"]*|,\"?(?=\S)){}(?=\"?(?: *[|;\t]|,(?! )))"  # a cell of a table, or of CSV
     r"|^#+ {}(?=\n\n- [\w ]+: )"  # a heading over fields: an event, a contact
@@ -249,7 +254,7 @@ def identifier_cover(question: Question, candidates: Sequence[Candidate]) -> Flo
     """Return (n, m): how near each note is to each identifier of the question, by where it holds it whole.
 
     To words and vectors one setting is much like the others: `DB_HOST` shares both its words with `DB_HOST_PORT`. So is
-    one row of a table, by what it is of.
+    one row of a table, by what it is of, and 15 October is none of the words of 2025-10-15.
     """
     asked = [rf"(?<![\w.-]){re.escape(one)}(?![\w-])" for one in question.identifiers]
     before = r"(?u:^[^\w\n]*(?:\w+[\"' ]*[:：=][^\w\n]*)?)"  # the marks of an item or row, or a key: `"id": "A-17"`
@@ -265,8 +270,15 @@ def identifier_cover(question: Question, candidates: Sequence[Candidate]) -> Flo
             return BELOW_HEADING
         return IN_TEXT if whole.search(note.text) else 0.0
 
-    found = [[near(*pattern, note) for pattern in patterns] for note in candidates]
-    return np.array(found, dtype=np.float32).reshape(len(candidates), len(patterns))
+    days = list(dict.fromkeys((month, day) for month, day, _ in find_days(question.text)))
+
+    def at(day: tuple[int, int], note: Candidate) -> float:
+        starts = [start for *one, start in _days_of(note.text) if tuple(one) == day]
+        begins = any(_BEGINNING.search(note.text, max(0, start - LONGEST_KEY), start) for start in starts)
+        return BELOW_HEADING if begins else IN_TEXT if starts else 0.0
+
+    found = [[*(near(*one, note) for one in patterns), *(at(day, note) for day in days)] for note in candidates]
+    return np.array(found, dtype=np.float32).reshape(len(candidates), len(patterns) + len(days))
 
 
 @lru_cache(maxsize=50_000)

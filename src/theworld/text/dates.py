@@ -28,6 +28,7 @@ _ZH_DAY = (
     r"(?:\s?(?P<month>\d{1,2}|[一二三四五六七八九十]{1,2})\s?月"
     r"(?:\s?(?P<day>\d{1,2}|[一二三四五六七八九十廿卅]{1,3})\s?[日号])?)?"
 )
+LAST_MONTH, LONGEST_MONTH = 12, 31
 _ROC = 1911
 """The year before the first of the Republic of China: 民國元年 is 1912."""
 _PATTERNS = tuple(
@@ -86,3 +87,27 @@ def read_date(text: str) -> DateSpan | None:
     dates = find_dates(text)
     whole = len(dates) == 1 and (dates[0].start, dates[0].end) == (0, len(text))
     return dates[0] if whole and dates[0].day and dates[0].year > 0 else None
+
+
+_DAYS = re.compile(
+    rf"(?<![\d.])(?:{_DAY}(?: of)? (?P<name>{MONTH})\b|(?P<month>\d{{1,2}})\s?月\s?(?P<zh_day>\d{{1,2}})\s?[日号]"
+    r"|\d{4}(?P<mark>[-/.])(?P<iso_month>\d{1,2})(?P=mark)(?P<iso_day>\d{1,2})(?!\d)"
+    r"|(?P<one>\d{1,2})(?P<slash>[./])(?P<other>\d{1,2})(?P=slash)\d{2}(?:\d{2})?(?!\d))"
+    rf"|\b(?P<name_before>{MONTH})\.? (?P<day_after>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)"
+)
+
+
+def find_days(text: str) -> list[tuple[int, int, int]]:
+    """Return (month, day, offset) of each day of the year that a text names, with a year or without one.
+
+    3/10/2024 is two days: it is not said which is the month.
+    """
+    found = []
+    for match in _DAYS.finditer(fold_in_place(text)):
+        said = match.groupdict()
+        name, one, other = said["name"] or said["name_before"], said["one"], said["other"]
+        month = MONTHS[name] if name else said["month"] or said["iso_month"] or other
+        day = said["day"] or said["zh_day"] or said["iso_day"] or said["day_after"] or one
+        pairs = dict.fromkeys([(int(month), int(day)), *([(int(one), int(other))] if one else [])])
+        found += [(m, d, match.start()) for m, d in pairs if 1 <= m <= LAST_MONTH and 1 <= d <= LONGEST_MONTH]
+    return found
