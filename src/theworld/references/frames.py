@@ -83,9 +83,10 @@ def with_context(query: str, *added: str) -> str | None:
     chinese, parts = has_ideographs(query), []
     for text in filter(None, added):
         own, context = in_frame(" ".join(text.split()))
-        root = root_of(context)
-        part = own.rstrip(CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
-        parts.append(" ".join(part.translate(dict.fromkeys(map(ord, "()（）"), " ")).split()))
+        for part in (own.rstrip(CLOSING), root_of(context)):
+            plain = " ".join(part.translate(dict.fromkeys(map(ord, "()（）"), " ")).split())
+            if plain and not any(plain in other for other in parts):
+                parts.append(plain)
     flat = ("；" if chinese else "; ").join(parts)[:LONGEST_CONTEXT].strip(CLOSING)
     end = len(query.rstrip(CLOSING))
     return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
