@@ -8,6 +8,7 @@ alike the filler stands before its frame in brackets. An ordinal ("the second on
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from theworld.references.config import pattern_of
@@ -130,6 +131,11 @@ def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
         apart = not line.strip()
     lists = [(bullets, items) for bullets, items in lists if not all(map(_ELSEWHERE.fullmatch, items))]
     numbered = [tuple(items) for bullets, items in lists if steps and not bullets]
-    rows = (map(_CELL.search, table["rows"].splitlines()) for table in _TABLE.finditer(text))
-    tables = (tuple(cell[0].strip() for cell in cells if cell) for cells in rows)
-    return tuple(numbered) or (*(tuple(items) for _, items in lists), *tables)
+    return tuple(numbered) or (*(tuple(items) for _, items in lists), *_tables_in(text))
+
+
+def _tables_in(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield what the rows of each table are of: the first cell with a letter."""
+    for table in _TABLE.finditer(text):
+        cells = map(_CELL.search, table["rows"].splitlines())
+        yield tuple(cell[0].strip() for cell in cells if cell)
