@@ -81,7 +81,7 @@ def with_context(query: str, *added: str) -> str | None:
 
     Of a question in its context that and what it goes back to are kept: what lies between would outweigh what is asked.
     """
-    chinese, parts = has_ideographs(query), []
+    chinese, parts = has_ideographs(query), list[str]()
     for text in filter(None, added):
         own, context = in_frame(" ".join(text.split()))
         for part in (own.rstrip(CLOSING), root_of(context)):
