@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import IngestionError
+from theworld.ingestion.plan import divided
 from theworld.ingestion.readers import SourceDocument, read_source
+from theworld.settings import NoteSettings
 
 CASES = [
     (
@@ -126,6 +128,34 @@ def test_speakers_before_a_colon(tmp_path: Path, cues: list[str], paragraphs: li
     (document,) = read_source(tmp_path / "a.vtt")
     assert isinstance(document, SourceDocument)
     assert document.text.split("\n\n") == paragraphs
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("FREQ=MONTHLY;BYDAY=4MO", "monthly, on the 4th Monday"),
+        ("FREQ=MONTHLY;BYDAY=+1MO,-1FR", "monthly, on the 1st Monday, the last Friday"),
+        ("FREQ=YEARLY;BYMONTHDAY=2,-1,-2,11,23", "yearly, on the 2nd, the last, the 2nd last, the 11th, the 23rd"),
+        ("FREQ=YEARLY;BYDAY=112TU,-3TU;COUNT=2", "yearly, on the 112th Tuesday, the 3rd last Tuesday, count 2"),
+        ("FREQ=WEEKLY;BYDAY=SU,XX,,2.", "weekly, on Sunday, XX, , 2."),
+    ],
+)
+def test_rules_of_repeating_in_words(tmp_path: Path, rule: str, words: str) -> None:
+    (tmp_path / "a.ics").write_text(f"BEGIN:VEVENT\nSUMMARY:Check\nRRULE:{rule}\nEND:VEVENT\n")
+    (document,) = read_source(tmp_path / "a.ics")
+    assert isinstance(document, SourceDocument)
+    assert document.text.strip() == f"## Check\n\n- Repeats: {words}"
+
+
+def test_an_event_is_a_note_of_its_own(tmp_path: Path) -> None:
+    names = ["Choir", "Choir", "Fair", "Closed"]
+    events = [f"BEGIN:VEVENT\nSUMMARY:{name}\nDTSTART:202612{n:02}\nEND:VEVENT\n" for n, name in enumerate(names, 1)]
+    (tmp_path / "a.ics").write_text("".join(events))
+    (document,) = read_source(tmp_path / "a.ics")
+    assert isinstance(document, SourceDocument)
+    notes = list(divided(document, NoteSettings()))
+    assert [note.section for note in notes] == [(name,) for name in names]
+    assert [note.text for note in notes] == [f"## {name}\n\n- Start: 2026-12-0{n}" for n, name in enumerate(names, 1)]
 
 
 @pytest.mark.parametrize("name", ["a.ics", "a.vcf"])

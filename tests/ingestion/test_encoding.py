@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.document import decode, read_text
+from theworld.ingestion.readers.document import decode, is_text, read_text
 
 CHINESE = "屠呦呦，药学家，1930年出生于浙江宁波。她发现了青蒿素。"
 TRADITIONAL = "在歐洲，梵語的學術研究，由德國學者開創，後來發現了印歐語系。"
@@ -81,5 +81,25 @@ def test_damaged_marked_text_is_refused() -> None:
 def test_binary_content(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(content)
+    with pytest.raises(IngestionError, match="binary"):
+        read_text(path)
+
+
+@pytest.mark.parametrize("ending", ["md", "unknown"])
+def test_stray_control_characters_vanish_from_text(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"x.{ending}"
+    text = "## \b\b\b处理方式\n\x1bP3 小范围\x1c核心业务\n\x1b[31m红\x1b[0m\n" + "五分钟以内的故障\n" * 5
+    path.write_text(text, "utf-8")
+    assert is_text(path)
+    assert read_text(path) == "## 处理方式\nP3 小范围 核心业务\n红\n" + "五分钟以内的故障\n" * 5
+    path.write_text(text, "gb18030")
+    with pytest.raises(IngestionError, match="binary"):
+        read_text(path)
+
+
+def test_a_small_compiled_file_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "model.unknown"
+    path.write_bytes(b'\b\x03\x12\x07backend:.\n\x06input1\x12\boutput_1"\x03Exp')
+    assert not is_text(path)
     with pytest.raises(IngestionError, match="binary"):
         read_text(path)

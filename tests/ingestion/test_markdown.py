@@ -191,6 +191,29 @@ def test_properties_that_are_text_are_metadata_too(tmp_path: Path) -> None:
     assert document.text == "# Other\n\nserves: 3\n\nText"
 
 
+CONF = """
+site = "https://d.example/"
+myst_substitutions = {"coc": site + "coc/", "team": "t@d.example", "number": 3, **others}
+myst_substitutions["late"] = "x"
+"""
+
+
+@pytest.mark.parametrize(
+    "above", ["myst:\n  substitutions:\n    team: a@d.example", "substitutions: {team: a@d.example}"]
+)
+def test_substitutions_of_myst(tmp_path: Path, above: str) -> None:
+    text = "{{ team }}: {{'[the code]({}#top)'.format(coc)}}, {{ number }}, {{'[{}](mailto:{})'.format(late, late)}}.\n"
+    (tmp_path / "docs" / "part").mkdir(parents=True)
+    (tmp_path / "docs" / "conf.py").write_text(CONF)
+    path = tmp_path / "docs" / "part" / "a.md"
+    path.write_text(f"---\n{above}\n---\n{text}\n{{{{ coc }}}}\n")
+    rest = "[the code](https://d.example/coc/#top), {{ number }}, late."
+    assert next(read(path, tmp_path)).text.endswith(f"a@d.example: {rest}\n\nhttps://d.example/coc/\n")
+    assert "a@d.example: the code, {{ number }}, late." in next(read(path, path.parent)).text
+    path.write_text(text)
+    assert next(read(path, tmp_path)).text == f"t@d.example: {rest}\n"
+
+
 def test_containers_without_end_are_no_obstacle() -> None:
     depth = 1_200
     opened = "".join(f"{':' * (depth - level + 3)}{{note}} Level {level}\n" for level in range(depth))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from theworld.ingestion.notes import LONGEST_HEADING, LONGEST_LEAD, PASSAGE_FACTOR, Block, NoteSpan, iter_notes
 from theworld.ingestion.readers.markdown import markdown_blocks
 from theworld.settings import NoteSettings
+from theworld.stores.records import NoteKind
 
 LIMITS = NoteSettings(max_characters_en=120, max_characters_zh=60)
 PIECES = [
@@ -364,3 +365,49 @@ def test_a_question_and_its_reply_are_in_one_note() -> None:
     notes = list(iter_notes("\n".join(chat), LIMITS))
     assert len(notes) > 5
     assert not [note.text for note in notes if note.text.endswith("?")]
+
+
+SAID = [
+    "Is it open? I hope so. The key is with Ann.",
+    "Yes!",
+    "在。周五见。\n没有日期的第二行。",
+    "Fine: 12 of them. ok",
+]
+HEADS = [
+    "[14.10.25, 08:{}:03] Joris: ",
+    "14/09/2025, 17:{} - Priya: ",
+    "2026-09-01 10:{} 张三\n",
+    "2026年9月1日 上午10:{} 张三：",
+    "Marta Vos  9:{} AM\n",
+    "阿明 19:{}:40\n",
+    "Oct 16 02:{}:01 host cron: ",
+    "2025-10-16 02:{}:01,114 ERROR backup: ",
+    "<12:{}> ann: ",
+]
+
+
+@pytest.mark.parametrize("kind", ["paragraph", "code"])
+@pytest.mark.parametrize("head", HEADS)
+def test_chats_and_logs_are_divided_between_messages(kind: NoteKind, head: str) -> None:
+    messages = [head.format(10 + n) + SAID[n % len(SAID)] for n in range(40)]
+    text = "\n".join(messages)
+    notes = list(iter_notes(text, LIMITS, blocks=[Block(kind, 0, len(text))]))
+    assert is_exact(text, notes)
+    assert len(notes) > 10
+    begins = {text.index(message) for message in messages}
+    assert {note.start for note in notes} <= begins
+    assert text.replace("\n", "") == "".join(note.text for note in notes).replace("\n", "")
+
+
+def test_a_message_beyond_the_limit_is_divided_by_sentences() -> None:
+    text = f"10:01 Ann: yes\n10:02 Bo: {SENTENCE * 8}\n10:03 Ann: no"
+    notes = list(iter_notes(text, LIMITS))
+    assert is_exact(text, notes)
+    assert all(note.text.endswith(("yes", ".", "no")) for note in notes)
+    assert notes[-1].text.endswith("10:03 Ann: no")
+
+
+def test_prose_that_tells_dates_is_divided_by_sentences() -> None:
+    text = f"On 14 May 2025 it was opened. {SENTENCE}\n" + f"{SENTENCE}\n" * 4 + f"2026-05-14 is the day. {SENTENCE}"
+    assert all(note.text.endswith(".") for note in iter_notes(text, LIMITS))
+    assert "2026-05-14" not in {note.text[:10] for note in iter_notes(text, LIMITS)}

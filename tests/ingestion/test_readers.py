@@ -5,9 +5,11 @@ from __future__ import annotations
 import builtins
 import json
 import zipfile
+from base64 import b64encode
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from docx import Document
@@ -340,6 +342,70 @@ def test_email_that_cannot_be_decoded_or_is_empty_is_named(tmp_path: Path) -> No
     (tmp_path / "a.eml").write_bytes(b"Subject: x\n\n")
     with pytest.raises(IngestionError, match="no text in it"):
         read_one(tmp_path / "a.eml")
+
+
+OF_UNKNOWN_ENCODING = "From: 张三 <a@b.c>\nSubject: 报价{type}\n\n{words}\n"
+OFFER = "朱镕基·陶喆：88元——含税"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gbk"])
+@pytest.mark.parametrize("kind", ["", "\nContent-Type: text/plain; charset=us-ascii", "\nContent-Type: text/html"])
+def test_email_that_names_no_encoding(tmp_path: Path, encoding: str, kind: str) -> None:
+    (tmp_path / "a.eml").write_bytes(OF_UNKNOWN_ENCODING.format(type=kind, words=OFFER).encode(encoding))
+    document = read_one(tmp_path / "a.eml")
+    assert (document.title, document.text) == ("报价", f"From: 张三 <a@b.c>\n\n{OFFER}\n")
+
+
+def test_email_of_bytes_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes(b"Subject: x\xff\xfe \xfa\n\nGood words\xff\xfe\xfa.\n")
+    assert read_one(tmp_path / "a.eml").text == "\n\nGood words\ufffd\ufffd\ufffd.\n"
+
+
+@pytest.mark.parametrize("label", ["gb2312", "GBK", "gb_2312-80", "x-gbk"])
+def test_names_of_gb18030_in_an_email(tmp_path: Path, label: str) -> None:
+    coded = b64encode(OFFER.encode("gb18030")).decode()
+    name = quote(OFFER.encode("gb18030"))
+    (tmp_path / "a.eml").write_text(
+        f"Subject: =?{label}?B?{coded}?=\nContent-Type: multipart/mixed; boundary=q\n\n"
+        f"--q\nContent-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n{coded}\n"
+        f"--q\nContent-Type: text/plain\nContent-Disposition: attachment; filename*={label}''{name}.txt\n\nx\n--q--\n"
+    )
+    document = read_one(tmp_path / "a.eml")
+    assert (document.title, document.text) == (OFFER, f"\n\n{OFFER}\n\n## {OFFER}.txt\n\nx\n")
+
+
+def test_email_attached_with_bytes_in_its_fields(tmp_path: Path) -> None:
+    inside = OF_UNKNOWN_ENCODING.format(type="", words=OFFER).replace("报价", "报价" * 60)
+    (tmp_path / "a.eml").write_text(
+        f"Content-Type: multipart/mixed; boundary=q\n\n--q\nContent-Type: message/rfc822\n\n{inside}\n--q--\n", "utf-8"
+    )
+    assert read_one(tmp_path / "a.eml").text.strip() == f"## {'报价' * 60}\n\nFrom: 张三 <a@b.c>\n\n{OFFER}"
+
+
+SAVED_PAGE = (
+    "From: <Saved by Blink>\nSubject: =?utf-8?Q?=E9=80=9A=E7=9F=A5?=\nContent-Type: multipart/related; boundary=q\n\n"
+    "--q\nContent-Type: text/html{charset}\nContent-Transfer-Encoding: base64\n\n{page}\n"
+    "--q\nContent-Type: image/png\nContent-Location: https://x.cn/a.png\n\nPNG\n--q--\n"
+)
+
+
+@pytest.mark.parametrize("ending", ["mht", "mhtml"])
+@pytest.mark.parametrize(("charset", "head"), [("", "<meta charset=gb2312>"), ("; charset=gbk", ""), ("", "")])
+def test_page_that_a_browser_saved(tmp_path: Path, ending: str, charset: str, head: str) -> None:
+    page = f"<html><head>{head}</head><body><nav><a href=x>首页</a></nav><p>{OFFER}</p><img src=a.png></body></html>"
+    content = SAVED_PAGE.format(charset=charset, page=b64encode(page.encode("gb18030")).decode())
+    (tmp_path / f"a.{ending}").write_text(content)
+    document = read_one(tmp_path / f"a.{ending}")
+    assert (document.title, document.text) == ("通知", f"{OFFER}\n")
+
+
+def test_saved_page_without_a_page(tmp_path: Path) -> None:
+    (tmp_path / "a.mht").write_text("Subject: x\n\nwords\n")
+    with pytest.raises(IngestionError, match="no page in it"):
+        read_one(tmp_path / "a.mht")
+    (tmp_path / "a.mht").write_text("Content-Type: text/html; charset=none-such\n\nwords\n")
+    with pytest.raises(IngestionError, match="cannot be decoded"):
+        read_one(tmp_path / "a.mht")
 
 
 @pytest.mark.parametrize("title", ["", "规定"])

@@ -1,19 +1,20 @@
 """Blocks to notes. Pure: the same blocks and limits give the same notes, each an exact slice of the text.
 
 1. What belongs together is taken together: a heading with the block after it, a list, table or code with the sentence
-   that introduces it (a *group*). A block above the limit is divided at its parts (items, rows, lines, sentences), and
-   its lead (a table's header, the introduction) goes with every piece that does not hold it itself.
+   that introduces it (a *group*). A block above the limit is divided at its parts (items, rows, lines, messages,
+   sentences), and its lead (a table's header, the introduction) goes with every piece that does not hold it itself.
 2. The groups of a section make one note while they fit the limit of their language.
 3. A few words go with their neighbour in the section or in one inside it, even beyond the limit.
 4. Small neighbouring sections of one document are joined, headings inside: a note of a few words says little by itself.
-   Their section is what their paths have in common. The end of a section is not joined with what follows it.
+   Their section is what their paths have in common. The end of a section is not joined with what follows it, nor are
+   events of a calendar with each other.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from theworld.settings import NoteSettings
@@ -33,6 +34,8 @@ LONGEST_LEAD = 400
 PASSAGE_FACTOR = 2
 """A ready-made passage stays whole up to this many limits: one passage, one note, as its relevance marks say; so does a
 table's row, which cannot be read in parts."""
+LINES_OF_MESSAGE = 3
+"""A text is a chat or a log where it has no more lines than so many for each that tells a date or time."""
 SAMPLE = 200_000
 """Characters of a document by which its language is told."""
 
@@ -44,6 +47,14 @@ _FOREIGN = re.compile(
 _GROUP = re.compile(r"[ \t]*\|(?=[^|\n]*\w)(?:\\.|[^|\\\n])*\|(?:[ \t]*\|)+[ \t]*$", re.M)
 """A row of a table that says something in its first column only: it is about the rows below."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_MOMENT = (
+    r"(?:\d{1,4}(?:[-./]\d{1,2}[-./]|年\d{1,2}月)\d{1,4}|(?:上午|下午|中午|晚上|凌晨)?\d{1,2}[:：]\d\d|"
+    r"[A-Z][a-z]{2,8}\.? +\d{1,2}\b|\d{1,2}\.? [A-Z][a-z]{2,8}\.? \d{4})(?!\d)"
+)
+_MESSAGE = re.compile(
+    rf"^[ \t]*[\[(（【<]?(?:{_MOMENT}|[^\n]{{1,40}}?[\s,，(（\[]{_MOMENT}[\d:：./ \t日APMapm]*[\])）]?[ \t\r]*$)", re.M
+)
+"""How a message of a chat begins, or an entry of a log: with a date or time, alone on a line behind a name."""
 _SENTENCE_ENDS = ".!?。！？…"
 
 
@@ -60,6 +71,8 @@ class Block(NamedTuple):
     lead: tuple[int, int] | None = None
     """(start, end) of what its parts need to be understood, repeated when it is divided: a table's header, the line
     that opens a code block, the sentence that introduces a list or code. An introduction lies before the block."""
+    whole: bool = False
+    """Of a heading, whether what stands under it says enough by itself, be it small: an event, a person."""
 
 
 class NoteSpan(NamedTuple):
@@ -86,6 +99,8 @@ class _Group(NamedTuple):
     """Whether it begins with a heading."""
     depth: int = 0
     """How many headings its beginning stands under."""
+    whole: bool = False
+    """Whether its heading's section says enough by itself."""
 
 
 def iter_notes(
@@ -228,7 +243,8 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
     heading, depth = held[0].kind == "heading", len(held[0].section)
     limit = _limit(text[start:end], limits)
     if end - start <= limit + (LONGEST_HEADING if heading else 0):
-        return [_Group(start, end, last.section, frozenset(one.kind for one in held), "", heading, depth)]
+        kinds = frozenset(one.kind for one in held)
+        return [_Group(start, end, last.section, kinds, "", heading, depth, held[0].whole)]
     before_it = last.start - start  # so that what introduces the block stays with its first piece
     pieces = _divided(text, last, limit - before_it if before_it <= limit // 2 else limit)
     groups = [
@@ -237,7 +253,7 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
     if len(held) == 1:
         return groups
     if groups[0].end - start <= limit + LONGEST_HEADING:
-        return [groups[0]._replace(start=start, lead="", heading=heading), *groups[1:]]
+        return [groups[0]._replace(start=start, lead="", heading=heading, whole=held[0].whole), *groups[1:]]
     return [*_fitting(text, held[:-1], limits), *groups]
 
 
@@ -287,7 +303,7 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
 def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
     """Yield the parts of a block in order, and what lies between them.
 
-    One above the limit is divided by lines, or by sentences where it is prose, one of these evenly.
+    One above the limit is divided as in `_spans`, one of these evenly.
     """
     parts, done = list[tuple[int, int]](), block.start
     for start, end in [*block.parts, (block.end, block.end)]:
@@ -301,13 +317,7 @@ def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
         if end - start <= room:
             yield start, end
             continue
-        if block.kind == "code" and not FENCE.search(text, start, end):
-            spans = _entries(text, start, end, room)
-        elif block.kind in {"code", "table", "list"}:
-            spans = _lines(text, start, end, room)
-        else:
-            spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
-        for begin, right in spans:
+        for begin, right in _spans(text, block.kind, start, end, room):
             left = begin
             while (rest := right - left) > longest:
                 size = -(-rest // -(-rest // room))
@@ -316,6 +326,34 @@ def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
                 left = _trimmed(text, cut, right)[0]
             if text[left:right].strip():
                 yield left, right
+
+
+def _spans(text: str, kind: NoteKind, start: int, end: int, room: int) -> list[tuple[int, int]]:
+    """Return what a part of a block, text[start:end], is made of: lines, messages, entries or sentences."""
+    if kind in {"table", "list"} or (kind == "code" and FENCE.search(text, start, end)):
+        return _lines(text, start, end, room)
+    messages = _messages(text, start, end, room)
+    return messages or (_entries(text, start, end, room) if kind == "code" else _sentences(text, start, end))
+
+
+def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    return [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
+
+
+def _messages(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:
+    """Return the messages of text[start:end], of those too long the sentences; none where it is no chat and no log.
+
+    A message is a line that tells when it was written, with the lines below it that do not.
+    """
+    begins = [match.start() for match in _MESSAGE.finditer(text, start, end)]
+    if len(begins) < 2 or LINES_OF_MESSAGE * len(begins) <= text.count("\n", start, end):
+        return []
+    places = [start, *(begin for begin in begins if begin > start), end]
+    return list(
+        chain.from_iterable(
+            [piece] if piece[1] - piece[0] <= room else _sentences(text, *piece) for piece in pairwise(places)
+        )
+    )
 
 
 def _entries(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:
@@ -346,7 +384,7 @@ def _joined(groups: Iterable[_Group], fit: Callable[[_Group, _Group], bool]) -> 
     """Join groups beside each other while they fit; their section is what their paths have in common."""
     current: _Group | None = None
     for group in groups:
-        if current is None or not fit(current, group):
+        if current is None or group.whole or not fit(current, group):
             if current is not None:
                 yield current
             current = group

@@ -46,6 +46,7 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(_NEWER, _refuse),
     **dict.fromkeys((".jsonl", ".ndjson"), tables.read_lines),
     **dict.fromkeys(mail.EXTENSIONS, lambda path: mail.read(path, read_source, READERS.keys())),
+    **dict.fromkeys(mail.PAGES, mail.read_page),
     **dict.fromkeys(mail.CALENDARS, mail.read_calendar),
     **dict.fromkeys((".srt", ".vtt"), read_subtitles),
 }
@@ -67,7 +68,7 @@ def read_source(path: Path, root: Path | None = None, walked: int = 0) -> Iterat
     try:
         if reader is _read_rst:
             yield from _read_rst(path, root, walked)
-        elif reader in (markdown.read, asciidoc.read):
+        elif reader in (markdown.read, asciidoc.read, source_code.read):
             yield from reader(path, root)
         else:
             yield from (reader or read_plain)(path)

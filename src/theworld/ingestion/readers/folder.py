@@ -70,21 +70,40 @@ def page_names(path: Path, root: Path, name: str) -> list[str]:
 def sphinx_definitions(folder: Path, root: Path, _walked: int) -> str:
     """Return what the nearest `conf.py` of Sphinx, from a folder up to a root, defines for all files; "" without one.
 
-    That is the version, and the substitutions, links and roles of `rst_prolog` and `rst_epilog`. It is read, never run.
+    That is the version, and the substitutions, links and roles of `rst_prolog` and `rst_epilog`.
     """
+    said = _said_by_conf(folder, root)
+    text = f"{said.get('rst_prolog', '')}\n\n{said.get('rst_epilog', '')}"
+    versions = (f".. |{name}| replace:: {said[name]}" for name in ("version", "release") if said.get(name))
+    return "".join(f"{one}\n\n" for one in (*versions, *(found[0] for found in _DEFINITION.finditer(text))))
+
+
+def myst_substitutions(folder: Path, root: Path) -> dict[str, str]:
+    """Return the texts that the nearest `conf.py` gives MyST for names in all files."""
+    named = "myst_substitutions."
+    said = _said_by_conf(folder, root).items()
+    return {name.removeprefix(named): text for name, text in said if name.startswith(named) and text}
+
+
+def _said_by_conf(folder: Path, root: Path) -> dict[str, str]:
+    """Return the texts by their names that the nearest `conf.py` sets, in a dictionary as `name.key`.
+
+    It is read, never run.
+    """
+    said: dict[str, str] = {}
     try:
         tree = ast.parse(nearest(folder, root, "conf.py"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    said: dict[str, str] = {}
+        return said
     for line in tree.body:
         if isinstance(line, ast.Assign | ast.AugAssign):
             for name in line.targets if isinstance(line, ast.Assign) else [line.target]:
                 before = said.get(ast.unparse(name), "") if isinstance(line, ast.AugAssign) else ""
                 said[ast.unparse(name)] = before + _literal(line.value, said)
-    text = f"{said.get('rst_prolog', '')}\n\n{said.get('rst_epilog', '')}"
-    versions = (f".. |{name}| replace:: {said[name]}" for name in ("version", "release") if said.get(name))
-    return "".join(f"{one}\n\n" for one in (*versions, *(found[0] for found in _DEFINITION.finditer(text))))
+                if isinstance(line.value, ast.Dict):
+                    for key, value in zip(line.value.keys, line.value.values, strict=True):
+                        said[f"{ast.unparse(name)}.{_literal(key, said) if key else ''}"] = _literal(value, said)
+    return said
 
 
 def _literal(node: ast.AST, said: Mapping[str, str]) -> str:

@@ -18,10 +18,11 @@ from bs4 import BeautifulSoup, Tag
 
 from theworld.ingestion.readers.document import (
     SourceDocument,
+    as_text,
     bold,
+    codec_of,
     fenced,
     read_bytes,
-    read_text,
     require_text,
     title_from_name,
 )
@@ -51,25 +52,34 @@ _FENCED = re.compile(r"^(?P<mark>`{3,})[^\n`]*\n.*?^(?P=mark)$", re.MULTILINE | 
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
-    """Yield the page's one document, titled by <title>, else by its first <h1>, else by the file's name.
+    """Yield the page's one document."""
+    yield page(markup_of(read_bytes(path), path), path)
+
+
+def markup_of(data: bytes, path: Path) -> str:
+    """Return a page's HTML, in the encoding that it declares; raises IngestionError where it is none."""
+    declared = _DECLARED.search(data[:4096])
+    if declared and b"\x00" not in data[:4096]:
+        with suppress(LookupError, UnicodeDecodeError):
+            return data.decode(codec_of(declared[1].decode("ascii"))).removeprefix("\ufeff")
+    return as_text(data, path)
+
+
+def page(markup: str, path: Path, title: str = "") -> SourceDocument:
+    """Return a page's document, titled by <title>, else by its first <h1>, else as it is given, or by the file's name.
 
     A <title> often names the site as well, before or after the page's own <h1>: then this is the title.
     """
-    data = read_bytes(path)
-    declared, markup = _DECLARED.search(data[:4096]), None
-    if declared and b"\x00" not in data[:4096]:
-        with suppress(LookupError, UnicodeDecodeError):
-            markup = data.decode(declared[1].decode("ascii")).removeprefix("\ufeff")
-    soup = BeautifulSoup(read_text(path) if markup is None else markup, "html.parser")
+    soup, given = BeautifulSoup(markup, "html.parser"), title
     title = _text_of(soup.title)
     metadata = {"lang": lang} if isinstance(soup.html, Tag) and (lang := str(soup.html.get("lang", ""))) else {}
     _drop(soup)
     heading = _text_of(soup.h1)
     if not title or (heading and _SITE.sub("", f" {title} ".replace(f" {heading} ", "\0")) == "\0"):
-        title = heading or title_from_name(path)
+        title = heading or given or title_from_name(path)
     if soup.h1 is not None and heading in {"", title}:
         soup.h1.decompose()
-    yield replace(described(require_text(_to_text(soup), path), path, title=title), metadata=metadata)
+    return replace(described(require_text(_to_text(soup), path), path, title=title), metadata=metadata)
 
 
 def markdown_of(markup: str) -> str:

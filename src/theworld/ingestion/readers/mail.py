@@ -1,5 +1,7 @@
 """What mail programs save: messages (.eml), calendars and contacts (iCalendar, vCard: RFC 5545, 6350).
 
+Also pages that a browser saved with their pictures (.mht, .mhtml), which have the form of messages.
+
 Offsets refer to the Markdown that is made of them. Of a message that is who wrote to whom and when, its text (written
 in HTML alone, read like a page), and what is attached, read as a file of its kind and only named where there is none;
 of a calendar or contacts a section for each event or person.
@@ -12,17 +14,20 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
-from email import policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
+from email.policy import EmailPolicy
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers import html
 from theworld.ingestion.readers.document import (
     Reader,
     SourceDocument,
+    codec_of,
+    decode,
     read_bytes,
     read_text,
     require_text,
@@ -32,10 +37,13 @@ from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.report import FailedSource
 
 EXTENSIONS = (".eml",)
+PAGES = (".mht", ".mhtml")
 CALENDARS = (".ics", ".vcf")
 LONGEST_ENDING = 20
 _SHOWN = ("From", "To", "Cc", "Date")
 
+_CODED = re.compile(r"(?<==\?)[\w-]+(?=\?[bqBQ]\?)|(?<=\*=)[\w-]+(?=')")
+"""The encoding's name before a piece of a header: `=?gb2312?B?...`, `filename*=gb2312''...`."""
 _FOLDED = re.compile(r"\r?\n[ \t]")
 _FIELD = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<options>(?:;(?:\"[^\"]*\"|[^\":;])*)*):(?P<value>.*)")
 _MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z?))?")
@@ -45,7 +53,8 @@ _DAYS = {
     "MO": "Monday", "TU": "Tuesday", "WE": "Wednesday", "TH": "Thursday", "FR": "Friday", "SA": "Saturday",
     "SU": "Sunday",
 }  # fmt: skip
-_REPEATS = {"FREQ": "", "INTERVAL": "every", "BYDAY": "on"}
+_REPEATS = {"FREQ": "", "INTERVAL": "every", "BYDAY": "on", "BYMONTHDAY": "on"}
+_WHICH = re.compile(r"([+-]?)(\d*)([A-Z]*)")
 _DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:\d+S)?)?")
 _UNITS = ("weeks", "days", "h", "min")
 _TITLES = ("SUMMARY", "FN")
@@ -53,6 +62,22 @@ _KEPT = {
     *_NAMES, "LOCATION", "DESCRIPTION", "ORGANIZER", "ATTENDEE", "URL", "CATEGORIES", "DURATION", "BDAY", "EMAIL",
     "NICKNAME", "NOTE", "ORG", "ROLE", "TITLE",
 }  # fmt: skip
+
+
+class _AsRead(EmailPolicy):
+    """How the fields of a message are parsed: bytes that are not ASCII, which none may hold, by what they look like."""
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:
+        """Return a field by its text as the parser found it, where bytes that are not ASCII are lone surrogates."""
+        if not value.isascii():
+            data = value.encode("utf-8", "surrogateescape")
+            with suppress(IngestionError):
+                value = decode(data, Path(name))
+        return super().header_fetch_parse(name, _CODED.sub(lambda label: codec_of(label[0]), value))
+
+
+_AS_READ: Any = _AsRead(refold_source="none")
+"""Fields of attached messages stay as they are written."""
 
 
 def read(path: Path, attached: Reader, kinds: Collection[str]) -> Iterator[SourceDocument | FailedSource]:
@@ -86,20 +111,50 @@ def read(path: Path, attached: Reader, kinds: Collection[str]) -> Iterator[Sourc
     yield replace(document, metadata={name.lower(): value for name, value in fields.items()})
 
 
+def read_page(path: Path) -> Iterator[SourceDocument]:
+    """Yield the one document of a page that a browser saved, as of the page itself."""
+    message = _parsed(path)
+    try:
+        part = message.get_body(("html",))
+        if part is None:
+            raise IngestionError("there is no page in it", where=str(path), remedy="Save the page anew, as HTML.")
+        yield html.page(_words_of(part, path), path, " ".join(str(message["Subject"] or "").split()))
+    except (LookupError, ValueError, AttributeError) as error:
+        raise _undecodable(path, error) from error
+
+
+def _parsed(path: Path) -> EmailMessage:
+    message: EmailMessage = BytesParser(EmailMessage, policy=_AS_READ).parsebytes(read_bytes(path))
+    return message
+
+
+def _undecodable(path: Path, error: Exception) -> IngestionError:
+    remedy = "Open it in the program that saved it, and save it anew."
+    return IngestionError(f"its text cannot be decoded ({error})", where=str(path), remedy=remedy)
+
+
+def _words_of(part: MIMEPart, path: Path) -> str:
+    """Return what a part says, in the encoding that it declares for itself, else as a file of its kind is read."""
+    content = bytes(part.get_payload(decode=True))
+    label = part.get_content_charset("us-ascii")
+    if label != "us-ascii":
+        return content.decode(codec_of(label), "replace")
+    try:
+        return html.markup_of(content, path) if part.get_content_subtype() == "html" else decode(content, path)
+    except IngestionError:
+        return content.decode("utf-8", "replace")
+
+
 def _parts_of(path: Path) -> tuple[dict[str, str], str, list[EmailMessage]]:
     """Return the fields of a message, its text as Markdown, and what is attached; raises IngestionError."""
-    message = BytesParser(EmailMessage, policy=policy.default).parsebytes(read_bytes(path))
+    message = _parsed(path)
     try:
         fields = {name: " ".join(str(message[name]).split()) for name in ("Subject", *_SHOWN) if message[name]}
         body = message.get_body(("plain", "html"))
-        words = "" if body is None else str(body.get_content())
+        words = "" if body is None else _words_of(body, path)
         files = [part for part in message.iter_attachments() if isinstance(part, EmailMessage)]
     except (LookupError, ValueError, AttributeError) as error:
-        raise IngestionError(
-            f"its text cannot be decoded ({error})",
-            where=str(path),
-            remedy="Open it in a mail program and save it anew.",
-        ) from error
+        raise _undecodable(path, error) from error
     of_a_page = body is not None and body.get_content_subtype() == "html"
     return fields, html.markdown_of(words) if of_a_page else words, files
 
@@ -132,7 +187,8 @@ def read_calendar(path: Path) -> Iterator[SourceDocument]:
         elif within[-1:] != ["VALARM"]:
             fields.append((name, _said(name, field["options"], value)))
     text = require_text("\n\n".join(parts), path)
-    yield described(text, path, title=title or title_from_name(path), only_headings=True)
+    document = described(text, path, title=title or title_from_name(path), only_headings=True)
+    yield replace(document, blocks=tuple(one._replace(whole=one.kind == "heading") for one in document.blocks))
 
 
 def _section(fields: list[tuple[str, str]]) -> str:
@@ -170,8 +226,23 @@ def _repeats(rule: str) -> str:
     """Return a rule of recurrence (RFC 5545) in words: "weekly, every 2, on Monday, until 2026-12-15"."""
     parts = dict(part.split("=", 1) for part in rule.split(";") if "=" in part)
     for name, value in parts.items():
-        if name == "BYDAY":
-            parts[name] = ", ".join(_DAYS.get(day, day) for day in value.split(","))
+        if name in {"BYDAY", "BYMONTHDAY"}:
+            parts[name] = ", ".join(map(_which, value.split(",")))
         else:
             parts[name] = value.lower() if name == "FREQ" else _said(name, "", value)
     return ", ".join(f"{_REPEATS.get(name, name.lower())} {value}".strip() for name, value in parts.items())
+
+
+def _which(day: str) -> str:
+    """Return a day of a rule in words: "the 4th Monday" for 4MO, "the last" for -1, "the 2nd last" for -2."""
+    which = _WHICH.fullmatch(day.strip().upper())
+    if which is None or not (which[2] or which[3] in _DAYS):
+        return day
+    number, name = which[2].lstrip("0"), _DAYS.get(which[3], which[3])
+    if not number:
+        return name
+    ending = "th" if number[-2:-1] == "1" else {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th")
+    ordinal = f"{number}{ending}"
+    if which[1] == "-":
+        ordinal = "last" if number == "1" else f"{ordinal} last"
+    return f"the {ordinal} {name}".strip()

@@ -35,7 +35,7 @@ from theworld.ingestion.readers.document import (
     title_from_name,
     without_surrogates,
 )
-from theworld.ingestion.readers.folder import INCLUDE_MARKDOWN, MARKDOWN, resolved
+from theworld.ingestion.readers.folder import INCLUDE_MARKDOWN, MARKDOWN, myst_substitutions, resolved
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.packages import load_table
 from theworld.stores.records import NoteKind
@@ -64,7 +64,8 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
     whole = text[start:] if root is None else _with_included(text[start:], path, root)
     mdx = path.suffix.lower() == ".mdx"
-    body = without_contents(cleaned(whole, mdx=mdx), mdx=mdx)
+    substitutions = _substitutions(fields, path, root) if "{{" in whole else {}
+    body = without_contents(cleaned(whole, mdx=mdx, substitutions=substitutions), mdx=mdx)
     if said := cleaned(properties(text)).strip():  # below the title's heading, in place of the front matter
         body = body.lstrip("\r\n")
         heading = _FIRST_LEVEL.match(body)
@@ -73,6 +74,14 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
         text, start, body = "", 0, f"{above}{said}\n\n{below}"
     document = described(text[:start] + body, path, start=start, title=title)
     yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
+
+
+def _substitutions(fields: dict[object, object], path: Path, root: Path | None) -> dict[str, str]:
+    """Return what MyST's names in double braces stand for, by the front matter, else by Sphinx's `conf.py` above."""
+    settings = fields.get("myst")
+    given = settings.get("substitutions") if isinstance(settings, dict) else fields.get("substitutions")
+    own = {str(name): str(text) for name, text in given.items()} if isinstance(given, dict) else {}
+    return {**(myst_substitutions(path.parent, root) if root else {}), **own}
 
 
 def _with_included(text: str, path: Path, root: Path, within: Sequence[Path] = ()) -> str:

@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 
 from theworld.ingestion.readers.document import bold, fenced
-from theworld.ingestion.readers.myst import MYST, SAYING_NOTHING, directives, words_of_role
+from theworld.ingestion.readers.myst import MYST, SAYING_NOTHING, directives, substituted, words_of_role
 from theworld.ingestion.readers.tables import BETWEEN_ITEMS, html_table
 from theworld.text.tokens import has_ideographs
 
@@ -189,15 +189,18 @@ _PADDING = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)|-{4,}")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
-def cleaned(text: str, *, mdx: bool = False) -> str:
+def cleaned(text: str, *, mdx: bool = False, substitutions: Mapping[str, str] | None = None) -> str:
     """Return a Markdown text without comments, template tags, HTML tags and entities; code stays untouched.
 
-    Of MDX expressions go, too, with the elements that hold nothing else.
+    Of MDX expressions go, too, with the elements that hold nothing else. `substitutions` are those of MyST, by name.
     """
     # Preformatted text becomes fences before anything else, so that it is code from then on.
     labels = {one["value"]: one["label"] for one in _CHOICE.finditer(text)}
     given = _COMMENT_ABOUT_CODE.sub(lambda one: "" if one["comment"] else one[0], text)
     given = outside(_FENCE, given, lambda piece: _TAB_VALUE.sub(lambda tab: labels.get(tab[0], tab[0]), piece))
+    if "{{" in given:
+        known = partial(substituted, substitutions or {})
+        given = outside(_FENCE, given, lambda piece: outside(_SPAN, piece, known))
     given = outside(_FENCE, _put_out(given), lambda piece: _PRE.sub(_as_fence, piece))
     if mdx:
         given = outside(_FENCE, given, without_expressions)
@@ -405,13 +408,14 @@ def _instead_of(tag: re.Match[str], closed: Collection[str]) -> str:
     """Return what stands for a tag: the marks of a heading or an item, a component's label, a line's end.
 
     What is no element of HTML and no component, is not closed and sets nothing (`<name>`, `<Your Name>`,
-    `List<String>`) stays.
+    `List<String>`) stays. An element in capitals (`<BR>`) is one; of a single letter it may be a type's (`List<B>`).
     """
     name, closing = tag["name"], tag["close"] == "/"
-    if name[0].isupper() and name in closed:
+    named = name[0].isupper() and not (len(name) > 1 and name.isupper() and name.lower() in _ELEMENTS)
+    if named and name in closed:
         return _said_by_component(tag)
     known = name.lower() in _ELEMENTS or name in closed or _VALUED.search(tag["rest"]) is not None
-    if not known or (name[0].isupper() and tag["after"] is not None and not closing):
+    if not known or (named and tag["after"] is not None and not closing):
         return tag.group()
     if name.lower() in _INLINE or name.lower() not in block_names:
         return {"summary": "**", "br": " "}.get(name.lower(), "")

@@ -62,6 +62,11 @@ _QUOTED = re.compile(r"(?:(?<![\w=])|\btitle\s*=\s*)(?P<quote>[\"'])(?P<title>.*
 """The title of mdBook's admonitions."""
 _ROW = re.compile(r"^([*-][ \t]+)(?=[*-](?:[ \t]|$))", re.M)
 _TARGET = r"^ {0,3}\([^()\n]+\)=[ \t]*$\n?"
+_SUBSTITUTION = re.compile(
+    r"\{\{[ \t]*(?:(?P<name>\w+)(?:[ \t]*\|[^{}\n]*)?|"
+    r"(?P<quote>['\"])(?P<literal>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.format\((?P<names>[\w, \t]*)\))[ \t]*\}\}"
+)
+_LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\n]*\)")
 SAYING_NOTHING = re.compile(
     rf"{_TARGET}|^%(?!%)[^\n]*\n?|^[ \t]*(?:\+{{3,}}(?:[ \t]*\{{.*)?|\^{{3,}})[ \t\r]*$|"
     r"\{(?:octicon|material-\w+|fa[a-z]?)\}`[^`\n]*`[ \t]*",
@@ -70,6 +75,27 @@ SAYING_NOTHING = re.compile(
 """In MyST targets of links, comments, what divides a card or the cells of a notebook, icons."""
 MYST = re.compile(rf"^[ \t]*(?:`{{3,}}|:{{3,}}){_NAMED}|(?<!`)\{{[a-z][\w:+-]*\}}`|{_TARGET}", re.M)
 """What tells that a text is MyST: a directive, role or target."""
+
+
+def substituted(known: Mapping[str, str], text: str) -> str:
+    """Return a text with what substitutions stand for: `{{ name }}`, `{{ '[words]({})'.format(name) }}`.
+
+    Of a name that is not known nothing is shown but the words of the link it belongs to, or itself within these.
+    """
+
+    def shown(one: re.Match[str]) -> str:
+        if one["name"]:
+            return known.get(one["name"], one[0])
+        names = one["names"].replace(",", " ").split()
+        pieces = re.sub(r"\\(.)", r"\1", one["literal"]).split("{}")
+        if len(pieces) > len(names) + 1:
+            return one[0]
+        filled = pieces[0]
+        for name, piece in zip(names, pieces[1:], strict=False):
+            filled += known.get(name, name) + piece
+        return filled if all(name in known for name in names) else _LINK.sub(r"\1", filled)
+
+    return _SUBSTITUTION.sub(shown, text)
 
 
 def directives(text: str) -> Iterator[tuple[int, int, str, str]]:

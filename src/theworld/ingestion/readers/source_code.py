@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theworld.ingestion.notes import Block
+from theworld.ingestion.readers.chat import chat_of
 from theworld.ingestion.readers.document import SourceDocument, read_text, require_text
 from theworld.text.sentences import outer_pieces
 
@@ -89,13 +90,20 @@ class Symbol:
     """What a type holds."""
 
 
-def read(path: Path) -> Iterator[SourceDocument]:
-    """Yield the file's one document, titled by its name; none of an empty file, which code has for its own reasons."""
+def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
+    """Yield the file's one document, titled by its name; none of an empty file, which code has for its own reasons.
+
+    Of chats in JSON, the people may be named in the folder `root`.
+    """
     if path.is_file() and not path.stat().st_size:
         return
     text, kind = read_text(path), path.suffix.lower()
     if kind == ".json":
-        text = _in_lines(text)
+        data = _parsed(text)
+        if chat := chat_of(data, path, root or path.parent):
+            yield chat
+            return
+        text = _in_lines(text, data)
     text = require_text(text, path)
     if kind == ".json" and text.lstrip("\ufeff \t\r\n").startswith("["):
         entries = outer_pieces(text, 0, len(text.rstrip()))
@@ -106,12 +114,19 @@ def read(path: Path) -> Iterator[SourceDocument]:
     yield SourceDocument(path.name, text, blocks=tuple(blocks))
 
 
-def _in_lines(text: str) -> str:
-    """Return JSON of lines too long to be read, or of escaped characters, an entry a line; any other text as it is."""
-    longest = max(map(len, text.splitlines()), default=0) if len(text) <= LONGEST_JSON else 0
+def _parsed(text: str) -> object:
+    """Return what JSON stands for, None where it is none or too long."""
     with suppress(ValueError, RecursionError):
-        if longest > LONGEST_READABLE or (longest and "\\u" in text):
-            return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+        return json.loads(text) if len(text) <= LONGEST_JSON else None
+    return None
+
+
+def _in_lines(text: str, data: object) -> str:
+    """Return JSON of lines too long to be read, or of escaped characters, an entry a line; any other text as it is."""
+    longest = max(map(len, text.splitlines()), default=0)
+    if data is not None and (longest > LONGEST_READABLE or "\\u" in text):
+        with suppress(RecursionError):
+            return json.dumps(data, ensure_ascii=False, indent=1)
     return text
 
 
