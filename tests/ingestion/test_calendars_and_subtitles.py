@@ -147,17 +147,6 @@ def test_rules_of_repeating_in_words(tmp_path: Path, rule: str, words: str) -> N
     assert document.text.strip() == f"## Check\n\n- Repeats: {words}"
 
 
-def test_an_event_is_a_note_of_its_own(tmp_path: Path) -> None:
-    names = ["Choir", "Choir", "Fair", "Closed"]
-    events = [f"BEGIN:VEVENT\nSUMMARY:{name}\nDTSTART:202612{n:02}\nEND:VEVENT\n" for n, name in enumerate(names, 1)]
-    (tmp_path / "a.ics").write_text("".join(events))
-    (document,) = read_source(tmp_path / "a.ics")
-    assert isinstance(document, SourceDocument)
-    notes = list(divided(document, NoteSettings()))
-    assert [note.section for note in notes] == [(name,) for name in names]
-    assert [note.text for note in notes] == [f"## {name}\n\n- Start: 2026-12-0{n}" for n, name in enumerate(names, 1)]
-
-
 @pytest.mark.parametrize("name", ["a.ics", "a.vcf"])
 def test_nothing_in_it(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("BEGIN:VCALENDAR\nEND:VCALENDAR\n")

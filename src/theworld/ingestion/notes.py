@@ -6,8 +6,7 @@
 2. The groups of a section make one note while they fit the limit of their language.
 3. A few words go with their neighbour in the section or in one inside it, even beyond the limit.
 4. Small neighbouring sections of one document are joined, headings inside: a note of a few words says little by itself.
-   Their section is what their paths have in common. The end of a section is not joined with what follows it, nor are
-   events of a calendar with each other.
+   Their section is what their paths have in common. The end of a section is not joined with what follows it.
 """
 
 from __future__ import annotations
@@ -71,8 +70,6 @@ class Block(NamedTuple):
     lead: tuple[int, int] | None = None
     """(start, end) of what its parts need to be understood, repeated when it is divided: a table's header, the line
     that opens a code block, the sentence that introduces a list or code. An introduction lies before the block."""
-    whole: bool = False
-    """Of a heading, whether what stands under it says enough by itself, be it small: an event, a person."""
 
 
 class NoteSpan(NamedTuple):
@@ -99,8 +96,6 @@ class _Group(NamedTuple):
     """Whether it begins with a heading."""
     depth: int = 0
     """How many headings its beginning stands under."""
-    whole: bool = False
-    """Whether its heading's section says enough by itself."""
 
 
 def iter_notes(
@@ -243,8 +238,7 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
     heading, depth = held[0].kind == "heading", len(held[0].section)
     limit = _limit(text[start:end], limits)
     if end - start <= limit + (LONGEST_HEADING if heading else 0):
-        kinds = frozenset(one.kind for one in held)
-        return [_Group(start, end, last.section, kinds, "", heading, depth, held[0].whole)]
+        return [_Group(start, end, last.section, frozenset(one.kind for one in held), "", heading, depth)]
     before_it = last.start - start  # so that what introduces the block stays with its first piece
     pieces = _divided(text, last, limit - before_it if before_it <= limit // 2 else limit)
     groups = [
@@ -253,7 +247,7 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
     if len(held) == 1:
         return groups
     if groups[0].end - start <= limit + LONGEST_HEADING:
-        return [groups[0]._replace(start=start, lead="", heading=heading, whole=held[0].whole), *groups[1:]]
+        return [groups[0]._replace(start=start, lead="", heading=heading), *groups[1:]]
     return [*_fitting(text, held[:-1], limits), *groups]
 
 
@@ -384,7 +378,7 @@ def _joined(groups: Iterable[_Group], fit: Callable[[_Group, _Group], bool]) -> 
     """Join groups beside each other while they fit; their section is what their paths have in common."""
     current: _Group | None = None
     for group in groups:
-        if current is None or group.whole or not fit(current, group):
+        if current is None or not fit(current, group):
             if current is not None:
                 yield current
             current = group

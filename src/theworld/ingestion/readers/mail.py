@@ -187,8 +187,7 @@ def read_calendar(path: Path) -> Iterator[SourceDocument]:
         elif within[-1:] != ["VALARM"]:
             fields.append((name, _said(name, field["options"], value)))
     text = require_text("\n\n".join(parts), path)
-    document = described(text, path, title=title or title_from_name(path), only_headings=True)
-    yield replace(document, blocks=tuple(one._replace(whole=one.kind == "heading") for one in document.blocks))
+    yield described(text, path, title=title or title_from_name(path), only_headings=True)
 
 
 def _section(fields: list[tuple[str, str]]) -> str:
