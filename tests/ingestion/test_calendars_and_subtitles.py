@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import IngestionError
-from theworld.ingestion.plan import divided
 from theworld.ingestion.readers import SourceDocument, read_source
-from theworld.settings import NoteSettings
 
 CASES = [
     (
