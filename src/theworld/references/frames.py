@@ -48,7 +48,6 @@ _WITHIN_LINE = re.compile(
     r"(?<=[:：;；,，.。])(?:[ \t]+|(?<!\d[:.,]))(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])"
 )  # Before an item, but not within 2.5) or 18:00.
 _TABLE = re.compile(r"(?m)^[ \t]*\|.*\n[ \t]*\|[-:| \t]+\|[ \t]*\n(?P<rows>(?:[ \t]*\|.*(?:\n|\Z))+)")
-_CELL = re.compile(r"[^|\n]*[^\W\d_][^|\n]*")  # with a letter: what a row is of
 _ELSEWHERE = re.compile(r"\[[^\]]*\]\(https?:[^()\s]*\)\W*")  # an item that only leads to another site
 MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张|层)"
 FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
@@ -137,5 +136,5 @@ def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
 def _tables_in(text: str) -> Iterator[tuple[str, ...]]:
     """Yield what the rows of each table are of: the first cell with a letter."""
     for table in _TABLE.finditer(text):
-        cells = map(_CELL.search, table["rows"].splitlines())
-        yield tuple(cell[0].strip() for cell in cells if cell)
+        rows = (row.split("|") for row in table["rows"].splitlines())
+        yield tuple(next((cell.strip() for cell in row if any(map(str.isalpha, cell))), "") for row in rows)
