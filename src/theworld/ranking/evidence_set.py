@@ -52,8 +52,9 @@ FEWEST_OWN = 3
 """Notes in the question's language by which those in another one are judged."""
 EXPECTED = 0.7
 """What coverage that is only expected counts; .5 to 1 find about the same."""
-IDENTIFIERS = 0.6
-"""What the question's identifiers and the records it names together count beside its other units, together 1."""
+IDENTIFIERS, RECORDS = 0.6, 0.4
+"""What the question's identifiers together, and the records and days that it names, count beside its other units, which
+together count 1."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""
 
@@ -203,8 +204,10 @@ class EvidenceSetReranker:
             columns.append((kind, importance))
         near = identifier_cover(question, candidates)
         if asked := near.shape[1]:
-            rows = Scores(rows=dict(enumerate(near)))
-            columns.append((rows, np.full(asked, IDENTIFIERS / asked, dtype=np.float32)))
+            identifiers = len(question.identifiers)
+            weights = [IDENTIFIERS / identifiers] * identifiers
+            weights += [RECORDS / (asked - identifiers)] * (asked - identifiers)
+            columns.append((Scores(rows=dict(enumerate(near))), np.array(weights, dtype=np.float32)))
         return columns
 
     def _space(self, space: str, kind: Scores, candidates: Sequence[Candidate], tenant: str) -> Space:
