@@ -114,6 +114,11 @@ def test_an_identifier_leaves_the_similarity_as_a_whole(tmp_path: Path) -> None:
     assert found.ranked[0].relevance == pytest.approx(1.0)
 
 
+def test_a_record_that_is_named_stands_before_its_words_here_and_there(tmp_path: Path) -> None:
+    row, words = note("row", "7;Green Tea;Oslo"), note("words", "Green leaf, tea water: the green of the tea.")
+    assert ranked(tmp_path, MemoryGraph(), PLAIN, "green tea", [words, row]) == ["row#0", "words#0"]
+
+
 def walked(notes: Sequence[Candidate]) -> list[Candidate]:
     """The notes as if the graph's walk had ended on just them, of many found, which lie in different documents."""
     hits = [ChannelHit(rank=rank, score=0.5) for rank in range(1, len(notes) + 1)]

@@ -203,11 +203,10 @@ class EvidenceSetReranker:
             importance = (importance_of(kind.idf, self._weights.idf_power) * here).astype(np.float32)
             columns.append((kind, importance))
         near = identifier_cover(question, candidates)
-        if asked := near.shape[1]:
-            identifiers = len(question.identifiers)
-            weights = [IDENTIFIERS / identifiers] * identifiers
-            weights += [RECORDS / (asked - identifiers)] * (asked - identifiers)
-            columns.append((Scores(rows=dict(enumerate(near))), np.array(weights, dtype=np.float32)))
+        numbers = (IDENTIFIERS, len(question.identifiers)), (RECORDS, near.shape[1] - len(question.identifiers))
+        if near.size:
+            shares = [np.full(number, weight / max(number, 1), dtype=np.float32) for weight, number in numbers]
+            columns.append((Scores(rows=dict(enumerate(near))), np.concatenate(shares)))
         return columns
 
     def _space(self, space: str, kind: Scores, candidates: Sequence[Candidate], tenant: str) -> Space:
