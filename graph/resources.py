@@ -28,12 +28,18 @@ from theworld.routing import RouteHistory, Rules, Strategy, features_of
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
+from theworld.stores.token_codes import directions
 
 if TYPE_CHECKING:
     from theworld.sql.database import Database
 
 
 WARM_UP = "warm up"
+WARM_UP_QUESTIONS = {
+    "en": "Where was the author of the first novel about the moon born?",
+    "zh": "第一部月球小说的作者出生在哪里？",
+}
+"""One in each language, of more than one hop, so that it takes the whole way."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -115,8 +121,9 @@ def open_resources(
 ) -> Iterator[Resources]:
     """Open the store and the models named by the settings, and close them at the end.
 
-    The embedders of the spaces in the store, a cross-encoder, the client of a language model and the router's word
-    lists are loaded here, so that the first question does not pay for it within its deadline.
+    The embedders of the spaces in the store with what compares their token vectors, a cross-encoder, the client of a
+    language model, the word lists of the router and the patterns that find references in the store's languages are
+    loaded here, so that the first question does not pay for it within its deadline.
 
     Raises StoreError when there is no store or it cannot be read, ModelError when a model cannot be loaded,
     ModelMismatchError when the store's vectors were made by other models than the settings name.
@@ -128,13 +135,17 @@ def open_resources(
         open_store(settings, read_only=read_only, create=create) as store,
     ):
         store.check_embedders({language: one.name for language, one in models.embedders.items()})
-        for space in sorted({name for tenant in store.info()["tenants"].values() for name in tenant["spaces"]}):
+        tenants = store.info()["tenants"].values()
+        for space in sorted({name for tenant in tenants for name in tenant["spaces"]}):
             embedder = models.by_space(space)
-            if embedder is not None:
-                embedder.embed_query(WARM_UP)
+            if embedder is not None and (tokens := embedder.embed_query(WARM_UP).tokens) is not None:
+                directions(tokens.vectors.shape[1])
         if isinstance(models.chat, OpenAIChatModel):
             models.chat.warm()
         resources = make_resources(settings, store, models, knowledge)
+        for language, question in WARM_UP_QUESTIONS.items():
+            if any(language in tenant["languages"] for tenant in tenants):
+                resources.resolver.resolve(question, use_model=False)
         if resources.ontology is not None:
             resources.ontology.warm(store.ledger.graph.tenants())
         with ready(resources.reranker), open_database(settings) as database:
@@ -169,13 +180,6 @@ def ready(reranker: Reranker) -> Iterator[None]:
     finally:
         if isinstance(reranker, RemoteReranker):
             reranker.close()
-
-
-WARM_UP_QUESTIONS = {
-    "en": "Where was the author of the first novel about the moon born?",
-    "zh": "第一部月球小说的作者出生在哪里？",
-}
-"""One in each language, of more than one hop, so that it takes the whole way."""
 
 
 def warm_up(graph: Any, resources: Resources) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from langgraph.runtime import Runtime
 
 from theworld.degrading import degrading
+from theworld.errors import RetrievalUnavailableError
 from theworld.ranking.fusion import Fused, Ranking, channel_weights, fuse, fuse_minmax
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import NoteSource, candidate_of, read_notes, reading_deadline
@@ -77,7 +78,7 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         channels = ", ".join(sorted({name for f in unknown for name in f.channels}))
         reason = f"the store has no {len(unknown)} of {len(fused)} found by {channels}, or has them no more"
         with degrading("fuse_candidates", context, noted, "notes are left out"):
-            raise LookupError(reason)
+            raise RetrievalUnavailableError(reason)
     candidates = []
     for rank, f in enumerate(known, start=1):
         note, path = stored[f.note_id], paths.get(f.note_id)

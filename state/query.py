@@ -52,7 +52,9 @@ class Context(BaseModel):
         description="Budget for the whole request from its first node on, with models",
     )
     top_k: int | None = Field(default=None, ge=1, le=1000, description="Candidates returned")
-    channels: list[Channel] | None = Field(default=None, description="Force exactly these channels")
+    channels: list[Channel] | None = Field(
+        default=None, min_length=1, description="Force exactly these channels, one at least"
+    )
     rerank: bool | None = Field(default=None, description="Force reranking on or off")
     graph: bool | None = Field(default=None, description="Force graph retrieval on or off")
     router: bool | None = Field(default=None, description="Force routing on or off; off tries every way")

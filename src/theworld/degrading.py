@@ -8,7 +8,14 @@ from typing import Self
 
 from langgraph.errors import GraphBubbleUp
 
-from theworld.errors import ModelError, RetrievalUnavailableError, StoreError, TheWorldError, WikidataUnavailableError
+from theworld.errors import (
+    ModelError,
+    RetrievalUnavailableError,
+    StoreClosedError,
+    StoreError,
+    TheWorldError,
+    WikidataUnavailableError,
+)
 from theworld.state import Context, Degradation
 
 _OWN = (StoreError, ModelError, WikidataUnavailableError, RetrievalUnavailableError)
@@ -20,7 +27,7 @@ class degrading:  # noqa: N801 - a context manager, called like a function
 
     `reason` is reported before the error, or makes the whole of it from the error. With `context.strict` a StoreError,
     ModelError or WikidataUnavailableError is raised as it is, any other as RetrievalUnavailableError of the stage.
-    Interrupts always pass. What was noted is kept as `error`.
+    Interrupts always pass, and that the store is closed. What was noted is kept as `error`.
     """
 
     def __init__(
@@ -43,7 +50,7 @@ class degrading:  # noqa: N801 - a context manager, called like a function
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
         """Return whether the block's error is noted."""
-        if isinstance(error, GraphBubbleUp) or not isinstance(error, self._catching):
+        if isinstance(error, GraphBubbleUp | StoreClosedError) or not isinstance(error, self._catching):
             return False
         reason = self._reason(error) if callable(self._reason) else f"{self._reason}: {said(error)}"
         if self._strict and isinstance(error, _OWN):

@@ -9,7 +9,8 @@
     │   └── ModelMismatchError a store's vectors were made by another model
     ├── StoreError             a store that cannot be opened, read or written
     │   ├── StoreVersionError  a store written by a newer or unknown version
-    │   ├── StoreLockedError   another process is writing
+    │   ├── StoreLockedError   another process is writing, or has open what is to be replaced
+    │   ├── StoreClosedError   a store that is used after it was closed
     │   └── EngineUnavailableError a server that does not answer, refuses, or answers nonsense
     ├── IngestionError         a source that cannot be ingested
     ├── OntologyError          an ontology that is wrong, or of a kind that cannot be read
@@ -79,7 +80,11 @@ class StoreVersionError(StoreError):
 
 
 class StoreLockedError(StoreError):
-    """Another process is writing to the store."""
+    """Another process is writing to the store, or has it open while it is to be replaced."""
+
+
+class StoreClosedError(StoreError):
+    """The store was closed; a graph over it cannot be asked any more, whether the caller is strict or not."""
 
 
 class EngineUnavailableError(StoreError):

@@ -37,6 +37,18 @@ def test_a_question_that_is_not_read_ends_with_one_and_near_names(cli, league):
     assert told["answered"] is False
 
 
+def test_what_cannot_be_drafted_is_named(cli, league, tmp_path):
+    for name, content in (("bad.sqlite", "no database"), ("x.csv", "a,b")):
+        (tmp_path / name).write_text(content, "utf-8")
+        done = cli("database", "draft", str(tmp_path / name))
+        assert done.code == 2
+        assert "neither an SQLite database nor a mapping file" in " ".join(done.err.replace("│", " ").split())
+    done = cli("database", "draft", str(league), "--out", str(tmp_path / "none" / "x.yaml"))
+    assert done.code == 2
+    assert "there is no folder" in done.err
+    assert ".partial" not in done.err
+
+
 def test_a_draft_is_kept_and_merged(cli, league, tmp_path):
     file = tmp_path / "league.yaml"
     assert cli("database", "draft", str(league), "--out", str(file)).code == 0

@@ -201,6 +201,12 @@ def test_the_result_is_reproducible_and_antisymmetric() -> None:
     assert swapped.p_value == pytest.approx(one.p_value, abs=0.02)
 
 
+@pytest.mark.parametrize("second", [1.0, 0.0])
+def test_one_question_has_neither_interval_nor_test(second: float) -> None:
+    found = paired_difference([1.0], [second])
+    assert (found.mean, found.low, found.high, found.p_value, found.n) == (1.0 - second, None, None, None, 1)
+
+
 def test_unpaired_values_are_refused() -> None:
     with pytest.raises(ValueError, match="same length"):
         paired_difference([1.0], [1.0, 0.0])

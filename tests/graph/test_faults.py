@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from hostile_values import HOSTILE
-from theworld.errors import InvalidQuestionError, RetrievalUnavailableError
-from theworld.graph import build_graph
+from theworld.errors import InvalidQuestionError, RetrievalUnavailableError, StoreClosedError
+from theworld.graph import build_graph, open_resources
 from theworld.ranking import Ranked, Reranking
 from theworld.settings import Settings
 from theworld.state import Context, ModelUsage
@@ -46,6 +46,15 @@ def with_store(resources, **parts):
 def broken(resources, channel, behaviour):
     method = {"sparse": "search", "dense": "search", "graph": "rank"}[channel]
     return Broken(getattr(resources.store, channel), method, behaviour)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_graph_whose_store_is_closed_says_so(copy_of_demo, strict):
+    with open_resources(Settings(store=copy_of_demo())) as opened:
+        graph = build_graph(opened)
+        assert graph.invoke({"question": QUESTION})["answer"]
+    with pytest.raises(StoreClosedError, match="the store is closed"):
+        graph.invoke({"question": QUESTION}, context=Context(strict=strict))
 
 
 @pytest.mark.parametrize("channel", ["sparse", "dense", "graph"])

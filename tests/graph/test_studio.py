@@ -105,6 +105,15 @@ def test_stages_stream(client):
     assert nodes[-1] == "finish_answer"
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["", "page/app.js", "page/words/en.json", "healthz", "readyz", "api/v1/nodes", "api/v1/store", "api/v1/documents"],
+)
+def test_the_page_and_what_it_shows_do_not_block(server, path):
+    reply = httpx.get(f"{server}/{path}", timeout=60)
+    assert reply.status_code == 200, reply.text
+
+
 def test_the_service_is_mounted_beside_the_graph(server):
     body = {"query": "In which city was the director of Metropolis born?", "top_k": 3}
     reply = httpx.post(f"{server}/api/v1/retrieval/search", json=body, timeout=60).json()

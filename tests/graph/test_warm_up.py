@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from theworld.graph import build_graph, open_resources
 from theworld.graph.resources import WARM_UP_QUESTIONS, warm_up
+from theworld.references import ReferenceResolver
+from theworld.settings import Settings
+from theworld.stores.token_codes import directions
 
 
 class Asked:
@@ -43,6 +48,25 @@ def test_it_asks_in_both_languages(tenants: dict[str, dict[str, int]], expected:
     assert graph.questions == [
         (question, tenant, False) for tenant in expected for question in WARM_UP_QUESTIONS.values()
     ]
+
+
+@pytest.mark.slow
+def test_opening_loads_what_the_first_question_needs(demo_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved: list[str] = []
+    resolve = ReferenceResolver.resolve
+
+    def counted(resolver: ReferenceResolver, query: str, *rest: Any, **options: Any) -> Any:
+        resolved.append(query)
+        return resolve(resolver, query, *rest, **options)
+
+    monkeypatch.setattr(ReferenceResolver, "resolve", counted)
+    directions.cache_clear()
+    with open_resources(Settings(store=demo_store)) as resources:
+        assert resolved == list(WARM_UP_QUESTIONS.values()), "the demo holds both languages"
+        loaded = directions.cache_info().misses
+        assert loaded > 0
+        build_graph(resources).invoke({"question": "Who was the commander of Apollo 11?"})
+        assert directions.cache_info().misses == loaded
 
 
 def test_a_failure_is_logged_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from theworld.errors import SettingsError, StoreLockedError
-from theworld.ingestion.sources import check_watchable, watch
+from theworld.errors import IngestionError, SettingsError, StoreLockedError, TheWorldError
+from theworld.ingestion.sources import TICK_MS, check_watchable, watch
 
 WAIT_S = 60.0
 
@@ -20,6 +22,7 @@ class Runs:
 
     def __init__(self) -> None:
         self.count, self.busy = 0, 0
+        self.away: list[str] = []
         self.locked = False
         self._changed = threading.Condition()
 
@@ -30,9 +33,12 @@ class Runs:
             self.count += 1
             self._changed.notify_all()
 
-    def postponed(self, _error: StoreLockedError) -> None:
+    def postponed(self, error: TheWorldError) -> None:
         with self._changed:
-            self.busy += 1
+            if isinstance(error, IngestionError):
+                self.away.append(str(error))
+            else:
+                self.busy += 1
             self._changed.notify_all()
 
     def until(self, reached: Callable[[], bool]) -> None:
@@ -79,6 +85,44 @@ def test_a_locked_store_is_tried_again(tmp_path: Path) -> None:
         runs.until(lambda: runs.busy >= 2)
         runs.locked = False
         runs.until(lambda: runs.count == 2)
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_away_is_waited_for(tmp_path: Path) -> None:
+    folder, store = tmp_path / "docs", tmp_path / "my.store"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A", "utf-8")
+    with watching(folder, store) as runs:
+        folder.rename(tmp_path / "elsewhere")
+        runs.until(lambda: bool(runs.away))
+        folder.mkdir()  # where a disk was mounted: the folder below is another one, and empty
+        time.sleep(3 * TICK_MS / 1000)
+        assert runs.count == 1, "nothing is taken for deleted"
+        assert runs.away == [
+            f"{folder}: this watched folder is away. Its documents stay as they are; watching goes on when it is back."
+        ]
+        folder.rmdir()
+        (tmp_path / "elsewhere").rename(folder)
+        runs.until(lambda: runs.count == 2)
+        (folder / "b.md").write_text("# B", "utf-8")
+        runs.until(lambda: runs.count == 3)
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_replaced_is_watched_on(tmp_path: Path) -> None:
+    folder, store = tmp_path / "docs", tmp_path / "my.store"
+    folder.mkdir()
+    with watching(folder, store) as runs:
+        for number in (2, 3):
+            new = tmp_path / "new"
+            new.mkdir()
+            (new / "a.md").write_text(f"# A {number}", "utf-8")
+            shutil.rmtree(folder)
+            new.rename(folder)
+            runs.until(lambda number=number: runs.count == number)
+        (folder / "b.md").write_text("# B", "utf-8")
+        runs.until(lambda: runs.count == 4)
+    assert runs.away == []
 
 
 def test_what_cannot_be_watched_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,7 @@ def test_notes_that_nobody_has_are_left_out_and_said():
     assert [c.note_id for c in update["candidates"]] == ["a#0", "b#0", "c#0"]
     (degradation,) = update["degradations"]
     assert "no 1 of 4 found by dense, sparse" in degradation.reason
+    assert "Error" not in degradation.reason, "for people"
     with pytest.raises(RetrievalUnavailableError, match="no 1 of 4"):
         run(context=Context(strict=True), notes=SomeNotes())
 

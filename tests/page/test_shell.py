@@ -38,6 +38,37 @@ def test_no_view_has_serious_violations_or_overflows(visit, site, scheme, locale
     assert not seen.complaints, seen.complaints
 
 
+@pytest.mark.parametrize("width", [1366, 375])
+def test_a_view_looks_the_same_whichever_was_shown_before(visit, site, width):
+    def boxes(seen) -> list:
+        seen.page.wait_for_selector(".list tbody tr")
+        seen.page.wait_for_load_state("networkidle")
+        return seen.page.evaluate(
+            "[...document.querySelectorAll('.list :is(th, td)')].map(e => [e.innerText, e.offsetWidth, e.offsetHeight])"
+        )
+
+    seen = visit(site, width=width)
+    seen.go("#/documents")
+    alone = boxes(seen)
+    seen.go()
+    seen.page.wait_for_selector("#question")
+    for name in (*VIEWS, "documents"):
+        seen.page.click(f"#nav a[href='#/{name}']")
+        seen.page.wait_for_selector(f".view-{name} :is(h1, h2)", state="attached")
+    assert boxes(seen) == alone
+    assert not seen.complaints, seen.complaints
+
+
+def test_names_of_stages_fit_their_boxes(visit, site):
+    for locale in ("en-US", "zh-CN"):
+        seen = visit(site, locale=locale)
+        seen.go("#/found")
+        seen.page.wait_for_selector(".node text")
+        wide = "[...document.querySelectorAll('.node')].filter(e => [...e.querySelectorAll('text')].some("
+        wide += "t => t.getBBox().width > e.querySelector('rect').getBBox().width)).map(e => e.textContent)"
+        assert seen.page.evaluate(wide) == [], locale
+
+
 def test_language_and_colours_switch_and_stay(visit, site):
     seen = visit(site, color_scheme="light")
     seen.go()

@@ -67,6 +67,8 @@ def test_an_ambiguous_reference_is_asked_back_and_the_choice_is_taken(call):
     assert asked["kind"] == "clarify"
     assert len(asked["clarification"]["options"]) == 2
     chosen = call(ASK, {**body, "choice": asked["clarification"]["options"][1]})
+    for number in (2, "2"):
+        assert call(ASK, {**body, "choice": number})["answer"] == chosen["answer"]
     assert chosen["kind"] != "clarify"
     assert asked["clarification"]["options"][1] in chosen["query"]
 

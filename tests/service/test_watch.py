@@ -25,6 +25,10 @@ def test_the_store_follows_the_folder(tmp_path: Path) -> None:
     with served(tmp_path / "my.store", "--watch", str(folder)) as (_process, client, lines):
         (folder / "light.md").write_text("# Old Light\n\nThe Old Light stands on a granite island.\n", "utf-8")
         wait_until(lambda: _titles(client) == ["Old Light"])
+        folder.rename(tmp_path / "elsewhere")
+        wait_until(lambda: "watched folder is away" in "".join(lines))
+        assert _titles(client) == ["Old Light"], "what is away is not deleted"
+        (tmp_path / "elsewhere").rename(folder)
         (folder / "light.md").unlink()
         wait_until(lambda: _titles(client) == [])
     said = "".join(lines)

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from langgraph.types import Overwrite
+from pydantic import ValidationError
 
-from theworld.state.query import Answer, Degradation, QueryInput, QueryOutput, QueryState, Update, append, new_question
+from theworld.state.query import (
+    Answer,
+    Context,
+    Degradation,
+    QueryInput,
+    QueryOutput,
+    QueryState,
+    Update,
+    append,
+    new_question,
+)
 
 
 def test_an_update_knows_every_key_of_state_and_output_and_no_other() -> None:
@@ -29,3 +41,8 @@ def test_what_a_reducer_adds_to_is_overwritten() -> None:
 def test_the_query_is_the_question_until_more_is_understood_of_it() -> None:
     assert QueryState(question="Who was she?").query == "Who was she?"
     assert QueryState(question="Who was she?", query="Who was Ada?").query == "Who was Ada?"
+
+
+def test_no_channels_at_all_is_no_choice_of_channels() -> None:
+    with pytest.raises(ValidationError, match="channels"):
+        Context(channels=[])

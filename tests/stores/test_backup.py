@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -102,6 +104,55 @@ def test_what_is_no_backup_is_refused_and_the_store_stays(store: Path, tmp_path:
     with KnowledgeStore.open(store, read_only=False), pytest.raises(StoreLockedError):
         restore(tmp_path / "kept", store)
     assert _ids(store) == before
+
+
+READER = """
+import sys
+from theworld.stores.knowledge_store import KnowledgeStore
+with KnowledgeStore.open(sys.argv[1]) as store:
+    print(store.ledger.sequence(), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_store_that_is_open_anywhere_is_not_replaced(store: Path, tmp_path: Path) -> None:
+    before = _ids(store)
+    back_up(store, tmp_path / "kept")
+    with KnowledgeStore.open(store, read_only=False) as opened:
+        opened.put([_document(90)])
+    changed = [*before, "d90"]
+    refused = pytest.raises(StoreLockedError, match=r"has this store open\. Stop the service \(`theworld serve`\)")
+    with KnowledgeStore.open(store), refused:
+        restore(tmp_path / "kept", store)
+    with subprocess.Popen(
+        [sys.executable, "-c", READER, str(store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline(), "it has the store open"
+        with refused:
+            restore(tmp_path / "kept", store)
+        assert _ids(store) == changed, "nothing is lost, and others go on reading"
+        reader.communicate("")
+    restore(tmp_path / "kept", store)
+    assert _ids(store) == before
+
+
+def test_a_backup_that_is_cut_off_is_named_as_such(store: Path, tmp_path: Path) -> None:
+    back_up(store, tmp_path / "kept")
+    content = (tmp_path / "kept").read_bytes()
+    (tmp_path / "cut").write_bytes(content[: len(content) // 2])
+    with pytest.raises(StoreError, match=r"cut: this backup is damaged.* Name another one") as caught:
+        restore(tmp_path / "cut", store)
+    assert "theworld restore" not in str(caught.value)
+
+
+def test_a_damaged_ledger_is_replaced(store: Path, tmp_path: Path) -> None:
+    before = _ids(store)
+    back_up(store, tmp_path / "kept")
+    for damage in (b"no database at all", (store / "ledger.sqlite").read_bytes()[:5000]):
+        (store / "ledger.sqlite").write_bytes(damage)
+        restore(tmp_path / "kept", store)
+        assert _ids(store) == before
 
 
 def test_a_damaged_ledger_is_told_to_the_writer_after_one_that_died(store: Path) -> None:

@@ -40,6 +40,8 @@ def draft(
     from theworld.sql.drafting.file import merge, read_mapping, save_mapping, write_mapping
     from theworld.sql.drafting.proposing import draft_mapping
 
+    if out is not None and not out.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {out.absolute().parent}.", param_hint="--out")
     drafted, said = draft_mapping(_address(source)[0]), error_console()
     new, gone = list(drafted.tables), list[str]()
     if out is not None and out.exists():
@@ -193,7 +195,8 @@ def _address(source: str) -> tuple[str, Path | None]:
     own = Settings.load().database.url
     address = own.get_secret_value() if own is not None else mapping.source if mapping is not None else ""
     if not address:
-        raise typer.BadParameter(f"{source} names no database; set database.url.", param_hint="URL|FILE")
+        kind = "names no database" if mapping is not None else "is neither an SQLite database nor a mapping file"
+        raise typer.BadParameter(f"{source} {kind}; set database.url.", param_hint="URL|FILE")
     return address, path
 
 

@@ -88,7 +88,8 @@ def watch(
     """Keep a store in step with folders until Ctrl-C: what is new, changed or deleted there is so in the store.
 
     It begins with what changed while nobody watched. Services over the same store see each change with the next
-    question; `theworld serve --watch FOLDER` does both in one process.
+    question; `theworld serve --watch FOLDER` does both in one process. A folder that is away (unmounted, renamed) is
+    waited for, and its documents stay.
     """
     from theworld.ingestion.sources import watch as watch_folders
     from theworld.models.registry import load_models

@@ -76,7 +76,9 @@ def plain_table(titles: Iterable[str], right: Collection[str] = (), *, gap: int 
 
 
 def gain_in_words(gain: PairedDifference) -> str:
-    """Return a paired difference in per cent, with its interval and test."""
+    """Return a paired difference in per cent, with its interval and test where it has them."""
+    if gain.low is None or gain.high is None or gain.p_value is None:
+        return f"{100 * gain.mean:+.1f} (one question)"
     return f"{100 * gain.mean:+.1f} 95% [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}], p = {gain.p_value:.4f}"
 
 

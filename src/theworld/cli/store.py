@@ -187,7 +187,10 @@ def backup(
 def restore(
     file: Annotated[Path, Argument(metavar="FILE", help="File made by `theworld backup`.")], store: StoreOption = None
 ) -> None:
-    """Make a store from a backup; of a store that is there, the documents since the backup are lost."""
+    """Make a store from a backup; of a store that is there, the documents since the backup are lost.
+
+    A store that a process has open, such as a service, is refused: stop that first.
+    """
     from theworld.stores.moving import restore as restore_store
 
     settings = settings_for(store)

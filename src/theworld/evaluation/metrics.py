@@ -148,13 +148,14 @@ CONFIDENCE = 0.95
 class PairedDifference:
     """The mean difference of two systems over `n` queries, first minus second.
 
-    With its bootstrap percentile interval, and the two-sided p of the paired randomisation (sign-flip) test.
+    With its bootstrap percentile interval, and the two-sided p of the paired randomisation (sign-flip) test; one query
+    alone has neither.
     """
 
     mean: float
-    low: float
-    high: float
-    p_value: float
+    low: float | None
+    high: float | None
+    p_value: float | None
     n: int
 
 
@@ -168,6 +169,8 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Paired
 
     differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     mean = low = high = float(differences.mean())
+    if len(differences) == 1:
+        return PairedDifference(mean, None, None, None, 1)
     if np.ptp(differences):
         low, high = stats.bootstrap(
             (differences,),

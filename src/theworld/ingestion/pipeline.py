@@ -100,7 +100,7 @@ def ingest_given(
     run = _Run(store, models, settings, tenant, Interruption())
     with run.watch("read"):
         for document, source in documents:
-            run.plan.add(document, divided(document, settings.notes), document.id or "", source)
+            run.plan.add(document, divided(document, settings.notes), document.id or "", source, given=True)
     run.bring_up_to_date([])
     return run.report()
 
@@ -237,7 +237,7 @@ class _Run:
         notes: list[NoteRecord] = []
         for ordinal, (span, one) in enumerate(zip(planned.spans, made, strict=True)):
             if isinstance(one, FailedNote):
-                self.plan.failed.append(FailedSource(planned.source, one.reason))
+                self.plan.failed.append(FailedSource(planned.called or planned.source, one.reason))
                 return None
             mentions = join_mentions(span.text, one.mentions, index.find(span.text, one.mentions))
             note = NoteRecord(

@@ -81,6 +81,8 @@ class PlannedDocument:
     document: SourceDocument
     spans: tuple[NoteSpan, ...]
     content_hash: str
+    called: str = ""
+    """What messages call it, where that is not its source."""
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -150,11 +152,14 @@ class Plan:
             named = f"{document.title} ({folders[file.id]})" if often[document.title] > 1 else document.title
             self.add(replace(document, title=named), notes, file.id, str(file.path))
 
-    def add(self, document: SourceDocument, notes: Iterable[NoteSpan], identity: str, source: str) -> None:
-        """Take in one document with its notes."""
+    def add(
+        self, document: SourceDocument, notes: Iterable[NoteSpan], identity: str, source: str, *, given: bool = False
+    ) -> None:
+        """Take in one document with its notes; one `given` in memory goes by its id, and its form may be another."""
+        called = identity if given else source
         if identity in self._owners:
-            reason = f"the document id {identity!r} is already taken by {self._owners[identity]}"
-            self.failed.append(FailedSource(source, reason))
+            taken = "given more than once" if given else f"already taken by {self._owners[identity]}"
+            self.failed.append(FailedSource(called, f"the document id {identity!r} is {taken}"))
             return
         self._owners[identity] = source
         spans = tuple(notes)
@@ -163,12 +168,13 @@ class Plan:
         models = [model.name for pair in pairs for model in pair]
         plain = json.dumps([document.aliases, document.metadata], ensure_ascii=False, sort_keys=True)
         limits = self.limits.model_dump_json()
-        digest = f"{PROCESSING}:{content_hash(source, document.title, document.text, plain, limits, *models)}"
+        form = ("blocks",) if given and document.blocks else ()
+        digest = f"{PROCESSING}:{content_hash(source, document.title, document.text, plain, limits, *models, *form)}"
         known = self.known.get(identity)
         if known == digest and not self.remake:
             self.unchanged += 1
             return
-        self.changed.append(PlannedDocument(identity, source, document, spans, digest))
+        self.changed.append(PlannedDocument(identity, source, document, spans, digest, called))
         if known is not None and not known.startswith(f"{PROCESSING}:"):
             self.remade.add(identity)
 

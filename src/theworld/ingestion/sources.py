@@ -7,7 +7,8 @@ knows) is walked as a folder is, by way of `UPath`; its files are copied to a te
 A store is kept in step with folders (`watch`, which needs watchfiles): the operating system's notices only say that
 something changed; what, `ingest` finds out by itself (content hashes, and `prune` for files that are gone), so that a
 lost notice, a rename or a restart can leave nothing behind. Watching begins before the first run: a file saved
-meanwhile is seen. A run that cannot write now, because another process does, is tried again at the next tick.
+meanwhile is seen. A run that cannot write now, because another process does, is tried again at the next tick. A folder
+that is away (unmounted, renamed) is waited for: its documents stay.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import time_ns
 
-from theworld.errors import IngestionError, SettingsError, StoreLockedError
+from theworld.errors import IngestionError, SettingsError, StoreLockedError, TheWorldError
 from theworld.ingestion.readers import READERS
 from theworld.ingestion.readers.document import HEAD, is_text
 from theworld.ingestion.readers.folder import included
@@ -213,23 +214,56 @@ def check_watchable(folders: Sequence[Path]) -> None:
             raise SettingsError("there is no such folder", where=str(folder), remedy="Name a folder to watch.")
 
 
+Identity = tuple[int, int] | None
+"""Device and inode of a folder; None while it is away."""
+
+
 def watch(
     folders: Sequence[Path],
     bring_up_to_date: Callable[[], None],
     *,
     store: Path,
     stop: threading.Event,
-    on_busy: Callable[[StoreLockedError], None],
+    on_busy: Callable[[TheWorldError], None],
 ) -> None:
     """Call `bring_up_to_date` at once and after every burst of changes below the folders, until `stop` is set.
 
-    Files of the store, hidden ones and those of installed packages wake nobody. Raises what
-    `check_watchable` and `bring_up_to_date` raise, but for StoreLockedError, which goes to `on_busy`.
+    While one of the folders is away nothing is called, so that its documents are not taken for deleted: `on_busy` gets
+    an IngestionError once, and all goes on when the folder is back. Files of the store, hidden ones and those of
+    installed packages wake nobody. Raises what `check_watchable` and `bring_up_to_date` raise, but for
+    StoreLockedError, which goes to `on_busy`.
     """
     check_watchable(folders)
+    known = {folder: _identity(folder) for folder in folders}
+    said: list[Path] = []
+    while not stop.is_set():
+        away = [folder for folder in folders if _is_away(folder, known[folder])]
+        if not away:
+            known = {folder: _identity(folder) for folder in folders}
+            try:
+                _follow(folders, bring_up_to_date, store=store, stop=stop, on_busy=on_busy)
+            except (IngestionError, FileNotFoundError):  # it went while it was read
+                if not any(_is_away(folder, known[folder]) for folder in folders):
+                    raise
+        elif away != said:
+            remedy = "Its documents stay as they are; watching goes on when it is back."
+            on_busy(IngestionError("this watched folder is away.", where=", ".join(map(str, away)), remedy=remedy))
+        said = away
+        stop.wait(TICK_MS / 1000 if away else 0)
+
+
+def _follow(
+    folders: Sequence[Path],
+    bring_up_to_date: Callable[[], None],
+    *,
+    store: Path,
+    stop: threading.Event,
+    on_busy: Callable[[TheWorldError], None],
+) -> None:
+    """Watch the folders until `stop` is set, or one of them is no longer the one that the system's notices are of."""
     import watchfiles
 
-    inside = store.resolve()
+    inside, roots = store.resolve(), [folder.resolve() for folder in folders]
 
     def concerns(_change: watchfiles.Change, path: str) -> bool:
         place = Path(path)
@@ -238,7 +272,7 @@ def watch(
         below = next((place.relative_to(root).parts for root in roots if place.is_relative_to(root)), place.parts)
         return not any(part.startswith(".") or part in INSTALLED for part in below)
 
-    roots = [folder.resolve() for folder in folders]
+    watched = [_identity(folder) for folder in folders]
     due = True
     bursts = watchfiles.watch(
         *roots,
@@ -250,6 +284,8 @@ def watch(
         raise_interrupt=True,
     )
     for changes in bursts:
+        if [_identity(folder) for folder in folders] != watched:
+            return
         if changes or due:
             try:
                 bring_up_to_date()
@@ -257,3 +293,19 @@ def watch(
             except StoreLockedError as error:
                 due = True
                 on_busy(error)
+
+
+def _identity(folder: Path) -> Identity:
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if folder.is_dir() else None
+
+
+def _is_away(folder: Path, known: Identity) -> bool:
+    """Return whether a folder is gone, or another one stands in its place and is empty: where a disk was mounted."""
+    try:
+        return (found := _identity(folder)) is None or (found != known and not any(folder.iterdir()))
+    except OSError:
+        return True

@@ -14,9 +14,11 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from theworld.errors import TheWorldError
+from theworld.errors import IngestionError, TheWorldError
 from theworld.ingestion import IngestReport, SourceDocument, ingest, ingest_given
 from theworld.ingestion.readers import read_source
+from theworld.ingestion.readers.document import names_in, plain_metadata
+from theworld.ingestion.readers.markdown import described, front_matter
 from theworld.ingestion.report import FailedSource
 from theworld.ingestion.sources import watch
 from theworld.models.registry import Models
@@ -27,6 +29,8 @@ from theworld.stores.knowledge_store import KnowledgeStore, open_store
 log = logging.getLogger(__name__)
 IDLE_S = 10.0
 """How long the writer is kept after its last use, so that a series of uploads opens it once."""
+_UNTITLED = Path("\x00.md")
+"""A document without a title takes its file's name, which is none here: no text has this character."""
 _TENANT = "default"
 """Whose documents those of watched folders are."""
 RELEASE_S = 60.0
@@ -34,6 +38,25 @@ RELEASE_S = 60.0
 the process would grow by some .2 MB a minute."""
 REMEMBERED = 200
 """Of the last writes, how many are remembered to be shown."""
+
+
+def as_markdown(plain: SourceDocument) -> SourceDocument:
+    """Return a document divided at the Markdown in its text; one without any, or with broken front matter, as it is.
+
+    The text is kept to the letter. Title, aliases and metadata that it lacks are those of the Markdown.
+    """
+    try:
+        fields, start = front_matter(plain.text, _UNTITLED)
+        named, others = str(fields.pop("title", None) or ""), names_in(fields.pop("aliases", None))
+        named = plain.title or " ".join(named.split())
+        found = described(plain.text, _UNTITLED, start=start, title=named, only_headings=True)
+    except IngestionError:
+        return plain
+    title = "" if found.title == _UNTITLED.stem else found.title
+    if not start and title == plain.title and all(block.kind == "paragraph" for block in found.blocks):
+        return plain
+    metadata = {**plain_metadata(fields), **plain.metadata}
+    return replace(found, id=plain.id, title=title, aliases=plain.aliases or others, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +119,7 @@ class DocumentWriter:
         watched = ", ".join(map(str, folders))
         log.info("watching %s", watched)
         try:
-            busy = partial(log.warning, "watching waits for another writer: %s")
+            busy = partial(log.warning, "watching waits: %s")
             watch(folders, bring_up_to_date, store=self._settings.store, stop=stop, on_busy=busy)
         except TheWorldError:
             log.exception("the folders are no longer watched")

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from multiprocessing.process import BaseProcess
@@ -56,6 +56,24 @@ class JobStoppedError(Exception):
     """The process is to end; the job goes on where it is now."""
 
 
+@contextlib.contextmanager
+def _step(what: str) -> Iterator[None]:
+    """Name what is done meanwhile, should it fail."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(what)
+        raise
+
+
+def why_failed(error: Exception) -> str:
+    """Return what of a job failed, and why where that was foreseen; the log has the rest."""
+    step = next(iter(getattr(error, "__notes__", ())), "the job")
+    if isinstance(error, TheWorldError):
+        return f"{step}: {error}"
+    return f"{step}: an error that was not foreseen; the log of the service has it."
+
+
 def run_job(job: Job, evaluations: Evaluations, resources: Resources, *, alone: Callable[[], bool]) -> None:
     """Do a job, or go on with it. Everything found is written at once; JobStoppedError when the service has gone."""
     evaluations.start(job.id)
@@ -72,8 +90,10 @@ def run_job(job: Job, evaluations: Evaluations, resources: Resources, *, alone: 
         return
     places = range(len(work.queries))
     outcomes = {strategy.name: [work.there[strategy.name, place] for place in places] for strategy in strategies}
-    results = {name: metrics_of(work.queries, found) for name, found in outcomes.items()}
-    comparison = compare(work.queries, outcomes) if len(strategies) > 1 else None
+    with _step("the metrics"):
+        results = {name: metrics_of(work.queries, found) for name, found in outcomes.items()}
+    with _step("the comparison"):
+        comparison = compare(work.queries, outcomes) if len(strategies) > 1 else None
     evaluations.finish(job.id, "done", results=results, report={"failures": report, "comparison": comparison})
 
 
@@ -97,7 +117,8 @@ class _Work:
                 raise JobStoppedError
             if self.evaluations.is_cancelled(self.job.id):
                 return False
-            self.there[arm, position] = found = work(position)
+            with _step(f"{arm}, question {self.queries[position].id}"):
+                self.there[arm, position] = found = work(position)
             self.evaluations.add_answer(self.job.id, arm, position, found)
         return True
 
@@ -194,7 +215,10 @@ def _metrics(pairs: Sequence[tuple[Query, Mapping[str, Any]]]) -> dict[str, Any]
 
 
 def compare(queries: Sequence[Query], outcomes: Mapping[str, Outcomes]) -> dict[str, Any]:
-    """Return the second arm over the first, metric by metric, with bootstrap interval and randomisation test."""
+    """Return the second arm over the first, metric by metric, with bootstrap interval and randomisation test.
+
+    Interval and p are None where a metric rests on one question.
+    """
     (first, one), (second, two) = list(outcomes.items())[:2]
     found: dict[str, Any] = {"first": first, "second": second, "metrics": {}}
     pairs = [(values_of(q, a), values_of(q, b)) for q, a, b in zip(queries, one, two, strict=True)]
@@ -293,4 +317,4 @@ def work_on_jobs(settings: Settings) -> None:
                     return
                 except Exception as error:
                     log.exception("evaluation job %s failed", job.job_id)
-                    evaluations.finish(job.id, "failed", error=type(error).__name__)
+                    evaluations.finish(job.id, "failed", error=why_failed(error))

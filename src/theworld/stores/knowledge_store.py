@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from theworld.deadline import Deadline
-from theworld.errors import ModelMismatchError, StoreError
+from theworld.errors import ModelMismatchError, StoreClosedError, StoreError
 from theworld.settings import Settings
 from theworld.state import Mention
 from theworld.stores import dense, graph, sparse
@@ -62,6 +62,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         self._seen = -1
         self._lagging = False
         self._feeding: threading.Thread | None = None
+        self._closed = False
 
     @classmethod
     def open(
@@ -160,8 +161,12 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         """See what was written since the last look; cheap when nothing was (call it at the start of every query).
 
         While one thread refreshes, others go on with what they have. Servers are waited for until the deadline, if one
-        is given: EngineUnavailableError then names the one that is late, and the look goes on by itself.
+        is given: EngineUnavailableError then names the one that is late, and the look goes on by itself. Raises
+        StoreClosedError after `close`.
         """
+        if self._closed:
+            remedy = "Ask within `with open_resources(...)`, or whatever opened it."
+            raise StoreClosedError("the store is closed.", where=str(self.path), remedy=remedy)
         if within is None or not (self.ledger.remote or self.projections.remote):
             self._look()
         else:
@@ -240,6 +245,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             self._release()
 
     def _release(self) -> None:
+        self._closed = True
         if self._feeding is not None:
             self._feeding.join()
         self._opened.close()

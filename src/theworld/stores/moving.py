@@ -1,8 +1,9 @@
 """A copy of a store while it is in use, and a store made from it; a ledger moved from its folder to a server.
 
 Only the ledger is copied: it is the only truth, and the projections are made from it when the restored store is opened.
-SQLite's own online backup gives one state of the file, whatever is written meanwhile. On its way to a server every row
-keeps its number, so that projections go on.
+SQLite's own online backup gives one state of the file, whatever is written meanwhile. A file that is open anywhere is
+not replaced: who has it open would go on with the old one, which nobody else sees any more. On its way to a server
+every row keeps its number, so that projections go on.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import os
 import secrets
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy import delete, func, insert, select, text
 
-from theworld.errors import StoreError
+from theworld.errors import StoreError, StoreLockedError, StoreVersionError
 from theworld.settings import Settings
 from theworld.stores.files import sync_folder
 from theworld.stores.ledger import Ledger, opening
@@ -30,6 +32,8 @@ from theworld.stores.projections import Progress
 _SQLITE = b"SQLite format 3\0"
 _PAGES = 2_000
 """Copied at once; writers wait for no longer than this takes."""
+_PATIENCE_S = 1.0
+"""How long is waited for a process that is just closing a store."""
 
 
 def back_up(store: Path, file: Path, progress: Progress | None = None) -> int:
@@ -59,25 +63,48 @@ def restore(file: Path, store: Path, progress: Progress | None = None) -> None:
     """Make a store from a backup, in an empty or new folder or in place of the ledger of a store.
 
     Raises StoreError when the file is no backup or the folder holds something else, StoreLockedError while a process
-    writes to the store.
+    writes to the store or has it open.
     """
     if not file.is_file():
         raise StoreError("there is no such file.", where=str(file), remedy="Name a file made by `theworld backup`.")
-    _check(file)
+    _check_backup(file)
     check_folder(store, create=True)
     lock = WriterLock(store)
     lock.acquire()
     temporary = store / f"{FILE_NAME}-restored"
     try:
-        _copy(file, temporary, progress)
-        for name in (*DERIVED, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"):
-            path = store / name
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-        temporary.replace(store / FILE_NAME)
-        sync_folder(store)
+        with _nobody_has(store / FILE_NAME):
+            _copy(file, temporary, progress)
+            for name in (*DERIVED, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"):
+                path = store / name
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            temporary.replace(store / FILE_NAME)
+            sync_folder(store)
     finally:
         temporary.unlink(missing_ok=True)
         lock.release()
+
+
+@contextmanager
+def _nobody_has(file: Path) -> Iterator[None]:
+    """Keep a ledger's file, if there is one, from being opened meanwhile; StoreLockedError while a process has it open.
+
+    In its WAL mode SQLite keeps a shared lock on the file as long as a connection lasts, so leaving that mode says
+    whether there is another one in any process: a service, a reader. A file too damaged for that has no readers.
+    """
+    if not file.is_file():
+        yield
+        return
+    with closing(sqlite3.connect(file, timeout=_PATIENCE_S, isolation_level=None)) as connection:
+        try:
+            connection.execute("PRAGMA journal_mode=DELETE")
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                what = "another process has this store open."
+                remedy = "Stop the service (`theworld serve`), and whatever else reads this store; then restore it."
+                raise StoreLockedError(what, where=str(file.parent), remedy=remedy) from error
+        yield
 
 
 def _copy(source: Path, target: Path, progress: Progress | None) -> None:
@@ -97,11 +124,22 @@ def _copy(source: Path, target: Path, progress: Progress | None) -> None:
         raise StoreError(f"the ledger cannot be copied: {error}.", where=str(source)) from error
 
 
-def _check(file: Path) -> None:
-    """Raise StoreError when a file is no ledger of a version that this program knows, or is damaged."""
+def _check_backup(file: Path) -> None:
+    """Raise StoreError when a file is no backup, is damaged, or was made by a program that this one does not know."""
     with file.open("rb") as begun:
         if begun.read(len(_SQLITE)) != _SQLITE:
             raise StoreError("this is no backup.", where=str(file), remedy="Name a file made by `theworld backup`.")
+    try:
+        _check(file)
+    except StoreVersionError:
+        raise
+    except StoreError as error:
+        what = "this backup is damaged, cut off, or one of something else."
+        raise StoreError(what, where=str(file), remedy="Name another one; the store is left as it was.") from error
+
+
+def _check(file: Path) -> None:
+    """Raise StoreError when a file is no ledger of a version that this program knows, or is damaged."""
     with closing(SqliteDatabase(file, writable=False)) as database:
         database.check()
         if not opening.is_older(opening.read_version(database)):

@@ -97,6 +97,16 @@ def test_what_cannot_be_read_is_named(messages, param, code):
     assert refused.value.details == {"param": param, "code": code}
 
 
+def test_the_limit_that_was_passed_is_the_one_that_is_named():
+    for messages, limit in (
+        ([said("user", "a" * 20_001)], "a message has at most 20,000 characters, not 20,001"),
+        ([said("user", "a")] * 202, "at most 200 earlier messages are read, not 201"),
+    ):
+        with pytest.raises(ApiError) as refused:
+            of_chat(chat(*messages))
+        assert refused.value.what == limit
+
+
 @pytest.mark.parametrize(
     "more",
     [

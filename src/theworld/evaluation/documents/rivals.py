@@ -74,13 +74,16 @@ class Rivals:
     """Why a rival is missing, by name."""
 
     def as_json(self, ours: DocumentsReport) -> dict[str, Any]:
-        """Return figures by name, ours compared with each: mean difference, its 95 % interval and p."""
+        """Return figures by name, ours compared with each: mean difference, its 95 % interval and p, if any."""
         figures: dict[str, Any] = {}
         for name, report in self.reports.items():
             gains = {measure: ours.gain(report, measure) for measure in GAINS if measure in ours.figures.shares}
             figures[name] = report.figures.as_json() | {"latency_ms": report.latency_ms()}
             figures[name]["theworld_gain"] = {
-                measure: [round(number, 6) for number in (gain.mean, gain.low, gain.high, gain.p_value)]
+                measure: [
+                    None if number is None else round(number, 6)
+                    for number in (gain.mean, gain.low, gain.high, gain.p_value)
+                ]
                 for measure, gain in gains.items()
             }
         return {"rivals": figures, "left_out": dict(self.left_out)}

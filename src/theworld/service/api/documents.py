@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from fastapi import Path, Query, Request
 from pydantic import BaseModel, Field, field_validator
@@ -19,6 +19,7 @@ from theworld.service.api.access import Caller, Querying, caller_with
 from theworld.service.api.replies import GUARDED, WITH_BODY, ApiError, Code, must_exist, redacted, router_of
 from theworld.service.api.schemas import TEXT, Body, examples, is_no_text
 from theworld.service.api.serving import enveloped, service_of
+from theworld.service.documents import as_markdown
 from theworld.service.runtime import Service
 from theworld.stores.ledger.catalog import DocumentData, ListData
 from theworld.stores.records import read_filters
@@ -45,8 +46,17 @@ class GivenDocument(Body):
     """A document to be kept."""
 
     id: GivenId
-    text: str = Field(min_length=1, max_length=1_000_000, description="Its text")
-    title: str = Field(default="", max_length=1000, description="Its title, also a name that other documents link to")
+    text: str = Field(min_length=1, max_length=1_000_000, description="Its text, which is kept to the letter")
+    format: Literal["markdown", "text"] = Field(
+        default="markdown",
+        description="`markdown`: divided at its headings, lists, tables and code, where it has any; "
+        "`text`: at its blank lines",
+    )
+    title: str = Field(
+        default="",
+        max_length=1000,
+        description="Its title, also a name that other documents link to; else that of the Markdown",
+    )
     aliases: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
         default_factory=list, max_length=100, description="Other names of what it is about"
     )
@@ -116,16 +126,17 @@ async def write(request: Request, body: DocumentsRequest, caller: Writing) -> Do
     service = service_of(request)
     if len(body.documents) > MAX_DOCUMENTS:
         raise ApiError(Code.TOO_LARGE, f"at most {MAX_DOCUMENTS:,} documents in one request")
-    failed, given = [], []
+    failed, given = list[LeftOut](), list[GivenDocument]()
     for item in body.documents:
         if problem := item.problem():
             failed.append(LeftOut(id=item.id, reason=problem))
             continue
-        title, aliases = " ".join(item.title.split()), tuple(item.aliases)
-        metadata = plain_metadata(item.metadata)
-        given.append((SourceDocument(title, item.text, item.id, aliases, metadata, passage=True), item.source))
-    report = await _in_turn(service, caller, partial(service.documents.put, given, tenant=caller.tenant))
-    return _data(report, failed)
+        given.append(item)
+
+    def put() -> IngestReport:
+        return service.documents.put([(_read(item), item.source) for item in given], tenant=caller.tenant)
+
+    return _data(await _in_turn(service, caller, put), failed)
 
 
 @enveloped(router.post, "/documents/file", "Write a file", openapi_extra={"requestBody": _FILE})
@@ -161,6 +172,13 @@ async def _in_turn(service: Service, caller: Caller, work: Callable[[], T]) -> T
     """Do work that writes, one after the other."""
     async with service.uploads.slot(caller.tenant):
         return await service.uploads.work(work)
+
+
+def _read(item: GivenDocument) -> SourceDocument:
+    """Return a posted document, divided as its format says; text without any Markdown is the same in both."""
+    title, aliases, metadata = " ".join(item.title.split()), tuple(item.aliases), plain_metadata(item.metadata)
+    plain = SourceDocument(title, item.text, item.id, aliases, metadata, passage=True)
+    return plain if item.format == "text" else as_markdown(plain)
 
 
 def _data(report: IngestReport, refused: Sequence[LeftOut] = ()) -> DocumentsData:

@@ -12,7 +12,7 @@ from theworld.evaluation.failures import as_html, as_markdown
 from theworld.nodes.receive_question import clean_question
 from theworld.service.api.access import Evaluating
 from theworld.service.api.passages import markdown_html
-from theworld.service.api.replies import WITH_BODY, ApiError, Code, documented, must_exist, router_of
+from theworld.service.api.replies import WITH_BODY, ApiError, Code, documented, must_exist, redacted, router_of
 from theworld.service.api.schemas import TEXT, Body, Question, Text, examples
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.golden import golden_set
@@ -179,9 +179,11 @@ class JobData(BaseModel):
     total: int = Field(description="Steps known of so far")
     strategies: list[str] = Field(description="Names of the strategies")
     results: dict[str, Any] = Field(description="Metrics by strategy, when it is done")
-    comparison: dict[str, Any] | None = Field(description="The second strategy over the first, with paired tests")
+    comparison: dict[str, Any] | None = Field(
+        description="The second strategy over the first, with paired tests; null where a metric rests on one question"
+    )
     failures: dict[str, Any] | None = Field(description="Failures by strategy and culprit")
-    error: str = Field(description="Why it failed")
+    error: str = Field(description="What of it failed, and why")
     created_ms: int = Field(description="When it was asked for (milliseconds since 1970)")
     started_ms: int | None = Field(description="When it began")
     finished_ms: int | None = Field(description="When it was over")
@@ -270,7 +272,8 @@ def _stored(service: Service, job_id: str, tenant: str) -> JobData:
 
 def _data(service: Service, job: Job) -> JobData:
     return JobData(
-        **{name: value for name, value in job._mapping.items() if name in JobData.model_fields},
+        **{name: value for name, value in job._mapping.items() if name in JobData.model_fields and name != "error"},
+        error=redacted(job.error),
         strategies=[strategy["name"] for strategy in job.request["strategies"]],
         results=dict(service.evaluations.results(job.id)),
         **dict.fromkeys(("comparison", "failures")) | (job.report or {}),

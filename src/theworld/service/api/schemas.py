@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, ValidationInfo, field_validator
 
 from theworld.state import (
     Answer,
@@ -175,8 +175,8 @@ class AskRequest(Options):
     stream: bool = Field(default=True, description="True: server-sent events; false: one JSON reply")
     use_model: bool = Field(default=True, description="False forbids any language-model call")
     clarify: bool = Field(default=False, description="Ask back when a reference is ambiguous")
-    choice: str | None = Field(
-        default=None, max_length=1000, description="The answer to what was asked back: a number or a name"
+    choice: Annotated[StrictInt, Field(ge=1, le=1000)] | Annotated[str, Field(max_length=1000)] | None = Field(
+        default=None, description="The answer to what was asked back: a number or a name"
     )
     language: Literal["zh", "en"] | None = Field(default=None, description="Answer language; default: the question's")
     html: bool = Field(default=False, description="Also give the answer as HTML, rendered from Markdown and cleaned")

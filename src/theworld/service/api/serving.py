@@ -150,7 +150,9 @@ class RequestContext:
 
     async def run(self, body: AskRequest | SearchRequest, watch: Watch | None = None) -> Run:
         """Do so in a slot that is held already."""
-        service, choice = self.service, body.choice if isinstance(body, AskRequest) else None
+        service, choice = self.service, None
+        if isinstance(body, AskRequest) and body.choice is not None:
+            choice = str(body.choice)
         context = body.context(self.caller.tenant)
         if context.total_deadline_ms is None:
             # That of retrieval, and of one call of a model: one that is silent, called again and again, holds its slot

@@ -106,8 +106,12 @@ def _asked(said: list[tuple[str, str]], param: str) -> AskRequest:
         without = _LINKS.sub("", text) if role == "assistant" else text  # another program's answer is left as it is
         history.append((role, text if without == text else _SECOND_PASSAGE.split(without, maxsplit=1)[0]))
     longest = max((len(text) for _, text in [*history, ("user", question)]), default=0)
-    if len(history) > MOST_MESSAGES or longest > MAX_QUESTION_CHARACTERS:
-        what = f"at most {MOST_MESSAGES} earlier messages of at most {MAX_QUESTION_CHARACTERS:,} characters each"
+    what = ""
+    if len(history) > MOST_MESSAGES:
+        what = f"at most {MOST_MESSAGES} earlier messages are read, not {len(history):,}"
+    elif longest > MAX_QUESTION_CHARACTERS:
+        what = f"a message has at most {MAX_QUESTION_CHARACTERS:,} characters, not {longest:,}"
+    if what:
         raise ApiError(Code.INVALID, what, details={"param": param, "code": "context_length_exceeded"})
     return AskRequest(question=question, history=[Said.model_validate({"role": r, "content": t}) for r, t in history])
 

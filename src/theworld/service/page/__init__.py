@@ -1,6 +1,7 @@
 """The web page at `/`: files of this package, under a content-security policy that lets nothing else in.
 
-The files are read once, when the routes are made, and only what was read is served: a path names a file or nothing.
+The files are read once, when the first is asked for, and only what was read is served: a path names a file or nothing.
+Reading blocks, so it is done in a thread: servers that run this application in their event loop forbid it there.
 Words come as one JSON per language out of `data/messages/*.yaml`, a file per view.
 
 `/docs` is Swagger UI over `/openapi.json`, out of the installed package `fastapi-swagger`; nothing comes from a CDN.
@@ -52,14 +53,14 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(_is_on)])
 
 
 @router.get("/page/words/{language}.json")
-async def words(request: Request, language: Literal["en", "zh"]) -> Response:
+def words(request: Request, language: Literal["en", "zh"]) -> Response:
     """Return what the page says, in one language."""
     return _answer(request, orjson.dumps({key: texts[language] for key, texts in page_words().items()}), "json")
 
 
 @router.get("/")
 @router.get("/page/{path:path}")
-async def page_file(request: Request, path: str = "index.html") -> Response:
+def page_file(request: Request, path: str = "index.html") -> Response:
     """Return the page or a file of it, 404 for anything else."""
     content = page_files().get(path)
     if content is None:
@@ -106,7 +107,7 @@ _SWAGGER_FILES = frozenset({"swagger-ui-bundle.js", "swagger-ui.css", "favicon-3
 
 @documentation_router.get("/docs")
 @documentation_router.get("/docs/{name}")
-async def documentation(name: str = "index.html") -> Response:
+def documentation(name: str = "index.html") -> Response:
     """Return the page, whose addresses are relative so that it works behind a prefix too, or a file of it, or 404."""
     if name in {"index.html", "start.js"}:
         content = (_HERE / "data" / "swagger" / name).read_bytes()

@@ -5,7 +5,8 @@
 //        mount(element, api, t, args)   fills an empty element; args: what follows #/NAME/ in the address, decoded.
 //                                       May be async. Throw an ApiError and the shell shows it as readable text.
 //        unmount()                      optional: aborts what runs, removes listeners outside the element.
-//        stylesheet                     optional: "views/NAME.css", or a list of such, loaded before mount.
+//        stylesheet                     optional: "views/NAME.css", or a list of such, loaded before mount; it holds
+//                                       as long as the view is shown, so its class names are its own.
 //   2. data/messages/NAME.yaml holds its words, `key: {en: "...", zh: "..."}`; t("NAME.key", {n: 3}) fills "{n}".
 //      `title` is shown in the navigation. A language switch mounts the view again.
 //   3. NAME joins VIEWS below.
@@ -45,9 +46,11 @@ async function show() {
   drawNavigation(view);
   try {
     const module = await import(`./views/${view}.js`);
-    await Promise.all([module.stylesheet ?? []].flat().map(loadStyle));
+    const wanted = [module.stylesheet ?? []].flat();
+    await Promise.all(wanted.map(loadStyle));
     if (mine !== visit) return;
     mounted?.unmount?.();
+    useStyles(wanted);
     mounted = module;
     const place = el("div", { class: `view view-${view}` });
     byId("view").replaceChildren(place);
@@ -144,12 +147,20 @@ function askForKey(reason = "") {
 const loaded = new Map();
 function loadStyle(path) {
   if (!loaded.has(path)) {
-    loaded.set(path, new Promise((done) => {
-      const link = el("link", { rel: "stylesheet", href: `/page/${path}`, onload: done, onerror: done });
-      document.head.append(link);
-    }));
+    const link = el("link", { rel: "stylesheet", href: `/page/${path}` });
+    const ready = new Promise((done) => {
+      link.onload = () => { link.sheet.disabled = true; done(); };  // used when its view is shown
+      link.onerror = done;
+    });
+    loaded.set(path, { link, ready });
+    document.head.append(link);
   }
-  return loaded.get(path);
+  return loaded.get(path).ready;
+}
+
+// Only the sheets of the view that is shown hold: a class name of one view may be another thing in the next.
+function useStyles(wanted) {
+  for (const [path, { link }] of loaded) if (link.sheet) link.sheet.disabled = !wanted.includes(path);
 }
 
 byId("skip").addEventListener("click", (event) => {  // the fragment belongs to the router

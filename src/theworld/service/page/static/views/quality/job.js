@@ -68,11 +68,11 @@ function value(key, number) {
 
 function comparison(found, t) {
   const title = t("quality.comparison", { first: found.first, second: found.second });
-  const verdict = ({ low, high }) => (low > 0 ? "better" : high < 0 ? "worse" : "open");
+  const verdict = ({ low, high }) => (low === null ? "open" : low > 0 ? "better" : high < 0 ? "worse" : "open");
   const signed = (number) => `${number > 0 ? "+" : ""}${number.toFixed(3)}`;
   const heads = [[t("quality.metric")], [t("quality.difference"), "number"], [t("quality.interval"), "number"], [t("quality.p_value"), "number"], [t("quality.n"), "number"], [found.second]];
-  const rows = Object.entries(found.metrics).map(([key, one]) => [named(key, t), { number: signed(one.difference) }, { number: `${signed(one.low)} … ${signed(one.high)}` },
-    { number: one.p_value.toFixed(3) }, { number: one.n }, el("span", { class: `gain-${verdict(one)}` }, t(`quality.verdict_${verdict(one)}`))]);
+  const rows = Object.entries(found.metrics).map(([key, one]) => [named(key, t), { number: signed(one.difference) }, { number: one.low === null ? "–" : `${signed(one.low)} … ${signed(one.high)}` },
+    { number: one.p_value === null ? "–" : one.p_value.toFixed(3) }, { number: one.n }, el("span", { class: `gain-${verdict(one)}` }, t(`quality.verdict_${verdict(one)}`))]);
   return card(title, table(title, heads, rows));
 }
 
