@@ -44,7 +44,7 @@ def test_retrieval_measures_every_stage(cli, texts: dict[str, str], dataset: Pat
     assert 0 < found["latency_ms"]["p50"] <= found["latency_ms"]["p95"]
     assert (found["ingest"]["documents"], found["ingest"]["unchanged"]) == (len(texts), 0)
     assert "reranked over m3_baseline, recall@5: +0.0 95% [+0.0, +0.0], p = 1.0000" in done.out
-    assert "person (1): reranked recall@5 100.0, all@5 100.0; recall@5 over m3_baseline +0.0 95%" in done.out
+    assert "person (1): reranked recall@5 100.0, all@5 100.0; recall@5 over m3_baseline +0.0 (one question)" in done.out
     assert "no type (2): reranked recall@5 100.0" in done.out
 
     again = cli("eval", "retrieval", dataset, "--json", "-", "--limit", 2)
