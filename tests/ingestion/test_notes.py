@@ -306,6 +306,12 @@ def test_no_fence_stands_alone_and_pieces_of_code_within_a_list_open_with_theirs
         assert all(note.lead.endswith("```sh") for note in inside)
 
 
+@pytest.mark.parametrize("after", ["", "\n\nAnd so on.", "\n- more\n- of it"])
+def test_fences_with_nothing_between_are_one_line_of_a_list(after: str) -> None:
+    text = f"- Run this:\n\n  ``` {'curl -X POST ' * 60}\n  ```{after}"
+    assert "".join(note.text for note in of_markdown(text)).count("curl") == 60
+
+
 def test_passage_stays_whole_up_to_twice_the_limit() -> None:
     whole = (SENTENCE * 5).strip()
     assert len(list(iter_notes(whole, LIMITS))) > 1

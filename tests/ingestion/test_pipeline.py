@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import fsspec
 import pytest
 
 from theworld.errors import IngestionError, ModelError, ModelMismatchError
-from theworld.ingestion import IngestReport, ingest
+from theworld.ingestion import IngestReport, ingest, plan
 from theworld.ingestion.engines import batches
+from theworld.ingestion.notes import NoteSpan
 from theworld.ingestion.plan import PlannedDocument, folders_of_namesakes
 from theworld.ingestion.readers import SourceDocument
 from theworld.ingestion.report import PROJECTED, TIMED
@@ -342,6 +343,23 @@ def test_a_document_a_model_chokes_on_is_left_out(world: Ingestor) -> None:
     assert report.documents == 2
     assert [Path(f.path).name for f in report.failed] == ["b.md"]
     assert "RuntimeError: cannot digest this" in report.failed[0].reason
+
+
+def test_a_mistake_in_what_reads_a_file_leaves_that_file_out(world: Ingestor, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        world.write(name, f"Text of {name}.")
+
+    def mistaken(document: SourceDocument, limits: NoteSettings) -> Iterator[NoteSpan]:
+        yield from divided(document, limits)
+        if "b.md" in document.text:
+            raise IndexError("no such line")
+
+    divided = plan.divided
+    monkeypatch.setattr(plan, "divided", mistaken)
+    report = world()
+    assert report.documents == 2
+    assert [Path(failure.path).name for failure in report.failed] == ["b.md"]
+    assert "IndexError (no such line)" in report.failed[0].reason
 
 
 class MissingEmbedder(FakeEmbedder):

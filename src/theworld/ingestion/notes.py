@@ -368,7 +368,7 @@ def _lines(text: str, start: int, end: int, room: int) -> list[tuple[int, int]]:
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text, start, end)]
     fences = [i for i, line in enumerate(lines) if FENCE.match(text[slice(*line)])]
     for opening, closing in reversed(list(zip(fences[::2], fences[1::2], strict=False))):
-        whole = lines[closing][1] - lines[opening][0] <= room
+        whole = lines[closing][1] - lines[opening][0] <= room or closing == opening + 1
         for first, last in [(opening, closing)] if whole else [(closing - 1, closing), (opening, opening + 1)]:
             lines[first : last + 1] = [(lines[first][0], lines[last][1])]
     return lines

@@ -29,6 +29,7 @@ it: what was made by an earlier version is known by that."""
 
 Reading = tuple[SourceDocument, Iterable[NoteSpan]] | FailedSource
 """A document of a source with its notes, or what could not be read."""
+_MISTAKES = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _Namesake = tuple[SourceDocument, tuple[NoteSpan, ...], SourceFile]
 """A document with its notes, of a file whose name another one has too."""
 
@@ -133,15 +134,19 @@ class Plan:
         folders, namesakes = folders_of_namesakes([file.id for file in sources.files]), list[_Namesake]()
         for file, found in zip(sources.files, readings, strict=True):
             failures, left = len(self.failed), file.size
-            for one in found:
-                if isinstance(one, FailedSource):
-                    self.failed.append(one)
-                else:
+            try:
+                for one in found:
+                    if isinstance(one, FailedSource):
+                        self.failed.append(one)
+                        continue
                     document, notes = one
                     if document.id or not folders.get(file.id):
                         self.add(document, reached(notes), document.id or file.id, str(file.path))
                     else:
                         namesakes.append((document, tuple(reached(notes)), file))
+            except _MISTAKES as error:  # in what reads this file; the others are read all the same
+                reason = f"it could not be read: an unexpected {type(error).__name__} ({error})"
+                self.failed.append(FailedSource(str(file.path), reason))
             if len(self.failed) == failures:
                 self._complete.add(str(file.path))
             if left:
