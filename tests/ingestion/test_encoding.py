@@ -103,3 +103,8 @@ def test_a_small_compiled_file_is_no_text(tmp_path: Path) -> None:
     assert not is_text(path)
     with pytest.raises(IngestionError, match="binary"):
         read_text(path)
+
+
+def test_a_carriage_return_alone_ends_a_line(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"# A\r\rone\rtwo\r\n\r\n\r")
+    assert read_text(tmp_path / "a.md") == "# A\n\none\ntwo\r\n\r\n\n"

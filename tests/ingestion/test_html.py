@@ -49,6 +49,10 @@ CASES = [
      "These are gone:\n\n- one()\n- two()"),
     ("<ul><li><a href='#a'>one()</a></li><li><a href='#b'>two()</a> is new</li></ul><p>The text of the page",
      "- one()\n- two() is new\n\nThe text of the page"),
+    ("<p>One<p>Two<ul><li>a<li>b</ul><dl><dt>T<dd>D</dl><table><tr><th>a<th>b<tr><td>1<td>2</table>",
+     "One\n\nTwo\n\n- a\n- b\n\n- **T**\n\n  D\n\n| a | b |\n| --- | --- |\n| 1 | 2 |"),
+    ("<p>10<sup>6</sup> m<sup>2</sup>, H<sub>2</sub>O, 10<sup>&minus;5</sup>, 1<sup>st</sup>, 1<sup>[2]</sup></p>",
+     "10⁶ m², H₂O, 10⁻⁵, 1st, 1[2]"),
     ("<h2>Part<a class=headerlink href='#part'>¶</a></h2><p>see <a href='#n1'>1</a></p>", "## Part\n\nsee 1"),
 ]  # fmt: skip
 
@@ -72,6 +76,15 @@ def test_blocks_stand_under_headings(tmp_path: Path) -> None:
         ("heading", ("一",), 0), ("paragraph", ("一",), 0), ("list", ("一",), 2), ("heading", ("二",), 0),
         ("code", ("二",), 0),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "head", ["<head><title>T</title>", "<head><title>T</title></strong>", "<title>T</title></head>"]
+)
+def test_heads_that_are_not_closed_or_closed_twice(tmp_path: Path, head: str) -> None:
+    (tmp_path / "a.html").write_text(f"<!DOCTYPE html><html>{head}<body><p>Water them.</p></html>", "utf-8")
+    (document,) = read_source(tmp_path / "a.html")
+    assert (document.title, document.text) == ("T", "Water them.\n")
 
 
 @pytest.mark.parametrize(

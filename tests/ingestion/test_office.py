@@ -52,6 +52,35 @@ def test_slides(tmp_path: Path) -> None:
     assert "| France | 16 |" in document.text
 
 
+def test_slides_without_a_title_and_shapes_of_no_known_kind(tmp_path: Path) -> None:
+    slides = Presentation()
+    for title, said in [
+        ("", "Cover"),
+        ("Budget\v2024", "4 <b> million\vEUR"),
+        ("", "On 12 May."),
+        ("", ""),
+        ("Ask", "Ann"),
+    ]:
+        slide = slides.slides.add_slide(slides.slide_layouts[5 if title else 6])
+        if title:
+            slide.shapes.title.text = title
+        if said:
+            shape = slide.shapes.add_textbox(Inches(1), Inches(3), Inches(1), Inches(1))
+            shape.text_frame.text = said
+            own = shape._element
+            own.nvSpPr.cNvSpPr.attrib.pop("txBox")
+            own.spPr.remove(own.spPr.prstGeom)
+    slides.save(str(tmp_path / "a.pptx"))
+    document = read_one(tmp_path / "a.pptx")
+    assert document.text.split() == (
+        "Cover # Budget 2024 4 <b> million EUR # Slide 3 On 12 May. # Ask Ann".split()
+    )  # fmt: skip
+    assert "\v" not in document.text
+    assert [section for kind, section in kinds(document) if kind == "heading"] == [
+        ("Budget 2024",), ("Slide 3",), ("Ask",)
+    ]  # fmt: skip
+
+
 def add_parts(path: Path, parts: dict[str, str], links: dict[str, str]) -> None:
     """Add parts to an Office file, and links to parts that have some or none."""
     types = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -346,6 +375,14 @@ def test_book(tmp_path: Path) -> None:
 def test_broken(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"PK\x03\x04 not really")
     with pytest.raises(IngestionError, match="damaged, encrypted or no"):
+        read_one(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx"])
+def test_files_with_a_password(tmp_path: Path, name: str) -> None:
+    inside = "".join(stream.ljust(32, "\0") for stream in ("EncryptionInfo", "EncryptedPackage")).encode("utf-16-le")
+    (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1016) + inside)
+    with pytest.raises(IngestionError, match=r"it needs a password\. Save it without one"):
         read_one(tmp_path / name)
 
 

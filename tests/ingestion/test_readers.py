@@ -432,6 +432,74 @@ def test_pdf_without_text(tmp_path: Path) -> None:
         read_one(tmp_path / "a.pdf")
 
 
+def test_pictures_beside_a_docx(tmp_path: Path) -> None:
+    word, path = Document(), tmp_path / "a.docx"
+    word.add_paragraph("Before.")
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"
+    place = word.part.relate_to("https://example.com/a.png", kind, is_external=True)
+    names = "".join(
+        f' xmlns:{name}="http://schemas.openxmlformats.org/{whole}"'
+        for name, whole in [("a", "drawingml/2006/main"), ("w", "wordprocessingml/2006/main"),
+                            ("wp", "drawingml/2006/wordprocessingDrawing"),
+                            ("pic", "drawingml/2006/picture"), ("r", "officeDocument/2006/relationships")]
+    )  # fmt: skip
+    picture = f'<pic:pic><pic:blipFill><a:blip r:embed="{place}"/></pic:blipFill></pic:pic>'
+    drawing = f"<wp:inline><a:graphic><a:graphicData>{picture}</a:graphicData></a:graphic></wp:inline>"
+    word.add_paragraph("After.")._p.append(parse_xml(f"<w:r{names}><w:drawing>{drawing}</w:drawing></w:r>"))
+    word.save(str(path))
+    assert read_one(path).text.split() == ["Before.", "After."]
+
+
+def test_lists_of_docx_go_on_behind_what_interrupts_them(tmp_path: Path) -> None:
+    word = Document()
+    numbering = word.part.numbering_part.element
+    for xml in (
+        '<w:abstractNum w:abstractNumId="90" {}><w:lvl w:ilvl="0"><w:start w:val="7"/><w:numFmt w:val="decimal"/>'
+        "</w:lvl></w:abstractNum>",
+        '<w:num w:numId="91" {}><w:abstractNumId w:val="90"/></w:num>',
+    ):
+        names = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+        numbering.append(parse_xml(xml.format(names)))
+    for words, style in [("One", "List Number"), ("Note", ""), ("Two", "List Number"), ("a", "List Bullet"),
+                         ("Three", "List Number")]:  # fmt: skip
+        word.add_paragraph(words, style or None)
+    word.add_table(1, 1).cell(0, 0).text = "x"
+    word.add_paragraph("Four", "List Number")
+    for words in ("Seven", "Eight"):
+        word.add_heading(words, 1)
+        settings = word.add_paragraph(words)._p.get_or_add_pPr().get_or_add_numPr()
+        settings.get_or_add_ilvl().val, settings.get_or_add_numId().val = 0, 91
+    word.save(str(tmp_path / "a.docx"))
+    assert read_one(tmp_path / "a.docx").text.split() == (
+        "1. One Note 2. Two * a 3. Three | x | | --- | 4. Four # Seven 7. Seven # Eight 8. Eight".split()
+    )
+
+
+def test_text_of_docx_is_no_html(tmp_path: Path) -> None:
+    said = [
+        "if a<b and c>d then stop <!-- x --> end",
+        '<server port="80"/> in `<b>` and {% tag %}',
+        r"Edit my_file_name.txt, __init__.py and *args in C:\new_dir\*.log.",
+        "&lt; is <",
+        "<!-- opens a comment",
+    ]
+    word = Document()
+    word.add_heading("On <b>", 1)
+    for words in said:
+        word.add_paragraph(words)
+    word.add_table(1, 1).cell(0, 0).text = "x <br> y"
+    word.add_heading("Next", 1)
+    run = word.add_paragraph("10").add_run("6")
+    run.font.superscript = True
+    word.sections[0].header.paragraphs[0].text = "Form <7>"
+    word.save(str(tmp_path / "a.docx"))
+    document = read_one(tmp_path / "a.docx")
+    assert document.text.strip().split("\n\n") == [
+        "Form <7>", "# On <b>", *said, "| x <br> y |\n| --- |", "# Next", "10⁶"
+    ]  # fmt: skip
+    assert [block.section for block in document.blocks][-1] == ("Next",)
+
+
 @pytest.mark.parametrize("name", ["a.pdf", "a.docx"])
 def test_broken_document(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"%PDF-1.4 not really a document")

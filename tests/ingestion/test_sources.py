@@ -19,7 +19,16 @@ def touch(path: Path) -> Path:
 
 
 def test_order_and_ids(folder: Path) -> None:
-    for name in ("b.md", "a/z.txt", "a/b/c.HTML", "picture.png", ".hidden/x.md", ".secret.md", "Makefile"):
+    for name in (
+        "b.md",
+        "a/z.txt",
+        "a/b/c.HTML",
+        "picture.png",
+        ".hidden/x.md",
+        ".secret.md",
+        "a/~$b.docx",
+        "Makefile",
+    ):
         touch(folder / name)
     found = find_sources([folder])
     assert [file.id for file in found.files] == ["Makefile", "a/b/c.HTML", "a/z.txt", "b.md"]

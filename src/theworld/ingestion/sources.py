@@ -38,6 +38,8 @@ NOT_DOCUMENTS = frozenset(
 )
 """Endings of what is no document."""
 LOCK_FILES = frozenset({"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "packages.lock.json"})
+HIDDEN = (".", "~$")
+"""What names of hidden files begin with; `~$` is what Word and Excel mark an open file with."""
 MINIFIED = (".min.js", ".min.css", ".min.mjs", ".bundle.js")
 MINIFIED_LINE = 200
 """Bytes of a line; lines of a script that are longer on average were written by a program."""
@@ -107,7 +109,7 @@ class Sources:
             self.failed.append(FailedSource(str(entry), f"the folder cannot be read: {error.strerror or error}"))
             return
         for one in inside:
-            if one.name.startswith("."):
+            if one.name.startswith(HIDDEN):
                 continue
             if not one.name.isprintable():  # surrogates, which stand for bytes that are no text, are not either
                 name = os.fsencode(one).decode("utf-8", "backslashreplace")
@@ -270,7 +272,7 @@ def _follow(
         if place.is_relative_to(inside):
             return False
         below = next((place.relative_to(root).parts for root in roots if place.is_relative_to(root)), place.parts)
-        return not any(part.startswith(".") or part in INSTALLED for part in below)
+        return not any(part.startswith(HIDDEN) or part in INSTALLED for part in below)
 
     watched = [_identity(folder) for folder in folders]
     due = True

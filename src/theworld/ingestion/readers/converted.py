@@ -27,13 +27,14 @@ from theworld.ingestion.child import Child, ChildEndedError
 from theworld.ingestion.readers.document import (
     SourceDocument,
     needs_extra,
+    raised,
     read_bytes,
     require_text,
     title_from_name,
 )
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
-from theworld.ingestion.readers.office import comments_of_slides, completed
+from theworld.ingestion.readers.office import NUMBER, comments_of_slides, completed
 from theworld.ingestion.readers.pdf import read_pdf
 from theworld.ingestion.readers.tables import captioned_table, html_table
 from theworld.ingestion.readers.workbooks import WORKBOOKS, read_workbook, rows_of
@@ -55,7 +56,13 @@ IDLE_S = 30.0
 
 WORD_TITLE = "p[style-name='Title'] => h1:fresh"
 """What a paragraph styled as the document's title is: the heading above all others."""
+_OLE, _ENCRYPTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
+"""What older Office files begin with, and newer ones that are encrypted, and what these hold."""
 _HARMFUL = "Divide it, or save it anew without what it embeds."
+_SIGNS, _STANDING_FOR = "<&{\\", "\ue002\ue003\ue004\ue005"
+"""What HTML, templates and escapes are made of, and what stands for it where it is text of Word or PowerPoint: neither
+is written in Markdown, and nothing of it is cleaned away."""
+_LITERAL, _AS_WRITTEN = str.maketrans(_SIGNS, _STANDING_FOR), str.maketrans(_STANDING_FOR, _SIGNS)
 _PLACE, _TABLE = "\ue000{}\ue001", re.compile("\\s*\ue000(\\d+)\ue001\\s*")
 """Where a table of Word stands, by its number."""
 _HEADING = re.compile(r"^#", re.MULTILINE)
@@ -63,6 +70,7 @@ _BOLD_LINE = re.compile(r"(?<=\n)\n\*\*([^*\n]{1,80})\*\*(?=\n\n)")
 """What stands for a heading in Word where no style says so."""
 _SLIDE = re.compile(r"<!-- Slide number: (\d+) -->.*?(?=\n+### Notes:|\n+<!-- Slide number:|\Z)", re.DOTALL)
 """A slide but for the notes of who speaks."""
+_SPOKEN = re.compile(r"\n+### Notes:")
 _BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 
 
@@ -70,6 +78,8 @@ def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document; the title is that of the book or workbook, else the first heading or the name."""
     data = read_bytes(path)
     if path.suffix.lower() not in {".pdf", ".xls"}:  # an archive, which must not fill the memory
+        if data.startswith(_OLE) and _ENCRYPTED in data:
+            raise _needs_password(path)
         try:
             with zipfile.ZipFile(BytesIO(data)) as archive:
                 size = sum(entry.file_size for entry in archive.infolist())
@@ -87,7 +97,7 @@ def read(path: Path) -> Iterator[SourceDocument]:
         remedy = "If its pages are scanned images, run OCR on it first." if path.suffix.lower() == ".pdf" else ""
         raise IngestionError("there is no text in it", where=str(path), remedy=remedy)
     text = require_text(text, path)
-    text = text if path.suffix.lower() == ".pdf" else cleaned(text)
+    text = text if path.suffix.lower() == ".pdf" else cleaned(text).translate(_AS_WRITTEN)
     yield described(text, path, title=" ".join(title.split()), only_headings=True)
 
 
@@ -196,49 +206,85 @@ def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
     """Return the title of a book, else none, and Markdown; of Word headings where no style makes any but a title."""
     # It takes over a second to import, which other kinds need not wait for.
     from markitdown import MissingDependencyException, StreamInfo
+
+    converter, beside = _converter(kind), list[str]()
+    with suppress(Exception):  # of a damaged file as much as can be read
+        if kind == ".pptx":
+            beside = comments_of_slides(data)
+        elif kind != ".epub":
+            data, beside = completed(data)
+    try:
+        text = str(converter.convert(BytesIO(data), StreamInfo(extension=kind), style_map=WORD_TITLE).markdown)
+    except MissingDependencyException as error:
+        raise ModuleNotFoundError(str(error)) from error
+    if kind == ".epub":
+        book = _BOOK_TITLE.match(text)
+        return (book[1] if book else ""), text
+    if kind == ".pptx":
+        return "", _apart(text, beside)
+    if not _HEADING.search(text, text.startswith("# ")):
+        text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
+    return "", _headed(text, [line.translate(_LITERAL) for line in beside])
+
+
+def _converter(kind: str) -> Any:
+    """Return what converts a kind of file; markitdown itself would take a broken file for plain text."""
     from markitdown.converters import DocxConverter, EpubConverter, HtmlConverter, PptxConverter
 
     class WithTables(HtmlConverter):
         """Makes tables as they are made of pages: markitdown forgets which cells span others."""
 
         def convert_string(self, html_content: str, **options: Any) -> Any:
-            soup = BeautifulSoup(html_content, "html.parser")
+            soup = BeautifulSoup(raised(html_content), "html.parser")
+            for items in soup("ol"):
+                if number := NUMBER.match(items.get_text()):
+                    items["start"] = number[1]
+            for words in soup.find_all(string=True):
+                words.replace_with(NUMBER.sub("", words).translate(_LITERAL))
             tables = [table for table in soup("table") if table.find_parent("table") is None]
             for place, table in enumerate(tables):
                 table.replace_with(_PLACE.format(place))
-            found = super().convert_string(str(soup), **options)
+            found = super().convert_string(str(soup), escape_asterisks=False, escape_underscores=False, **options)
             found.markdown = _TABLE.sub(lambda at: f"\n\n{html_table(tables[int(at[1])])}\n\n", found.markdown)
             return found
 
     class Slides(PptxConverter):
+        def _is_picture(self, shape: Any) -> Any:
+            # The first question about a shape, so that here it is made what the next ones can be asked about.
+            for own in shape._element.iter("{*}cNvSpPr"):
+                own.set("txBox", "1")  # a shape of no kind that is known has text, too
+            for words in shape._element.iter("{*}t"):
+                words.text = (words.text or "").translate(_LITERAL)
+            return super()._is_picture(shape)  # type: ignore[no-untyped-call]
+
         def _convert_table_to_markdown(self, table: Any, **_: Any) -> str:
             rows = ([cell for cell in row.cells if not cell.is_spanned] for row in table.rows)
             cells = [[(cell.text, cell.span_width, cell.span_height) for cell in row] for row in rows]
             return f"{captioned_table(cells)}\n"
 
-    # The converter is chosen here: markitdown itself would take a broken file for plain text.
-    converters: dict[str, Any] = {".pptx": Slides, ".epub": EpubConverter}
-    beside = list[str]()
-    with suppress(Exception):  # of a damaged file as much as can be read
-        if kind == ".pptx":
-            beside = comments_of_slides(data)
-        elif kind not in converters:
-            data, beside = completed(data)
-    try:
-        converter = converters.get(kind, DocxConverter)()
-        if kind not in converters:
-            converter._html_converter = WithTables()
-        text = str(converter.convert(BytesIO(data), StreamInfo(extension=kind), style_map=WORD_TITLE).markdown)
-    except MissingDependencyException as error:
-        raise ModuleNotFoundError(str(error)) from error
-    book = _BOOK_TITLE.match(text) if kind == ".epub" else None
-    if kind not in converters and not _HEADING.search(text, text.startswith("# ")):
-        text = _BOLD_LINE.sub(r"\n## \1", f"\n\n{text}").strip()
-    if kind == ".pptx" and any(beside):
-        text = _SLIDE.sub(lambda at: "\n\n".join([at[0], *filter(None, beside[int(at[1]) - 1 :][:1])]), text)
-    elif beside:
-        text = _headed(text, beside)
-    return (book[1] if book else ""), text
+    kinds: dict[str, Any] = {".pptx": Slides, ".epub": EpubConverter}
+    converter = kinds.get(kind, DocxConverter)()
+    if kind not in kinds:
+        converter._html_converter = WithTables()
+    return converter
+
+
+def _apart(text: str, beside: list[str]) -> str:
+    """Return slides, each with the comments on it behind its text; one without a title is no part of that before it."""
+    # A vertical tab is the end of a line within a paragraph.
+    lines = (line.replace("\v", " " if line.startswith("# ") else "\n") for line in text.split("\n"))
+    titled = False
+
+    def shown(slide: re.Match[str]) -> str:
+        nonlocal titled
+        said, number = slide[0], int(slide[1])
+        if "\n# " in said:
+            titled = True
+        elif titled and (cleaned(said).strip() or _SPOKEN.match(slide.string, slide.end())):
+            said = said.replace("-->", f"-->\n# Slide {number}\n", 1)
+        return "\n\n".join([said, *filter(None, beside[number - 1 :][:1])])
+
+    return _SLIDE.sub(shown, "\n".join(lines))
 
 
 def _headed(text: str, beside: list[str]) -> str:
@@ -249,9 +295,13 @@ def _headed(text: str, beside: list[str]) -> str:
     return f"{text[:start]}\n{lines}\n\n{text[start:].lstrip()}".strip() if lines else text
 
 
+def _needs_password(path: Path) -> IngestionError:
+    return IngestionError("it needs a password", where=str(path), remedy="Save it without one.")
+
+
 def _damaged(path: Path, error: Exception) -> IngestionError:
     if type(error).__name__ == "PDFPasswordIncorrect":
-        return IngestionError("it needs a password", where=str(path), remedy="Save it without one.")
+        return _needs_password(path)
     reason = " ".join(f"{type(error).__name__} {error}".split())[:300]
     reason = f"it is damaged, encrypted or no {path.suffix} file ({reason})"
     return IngestionError(reason, where=str(path), remedy="Open it and save it anew.")

@@ -50,6 +50,7 @@ _NOT_WESTERN = re.compile(r"[¡-ª¬-º¼-ÿŠŒŽšœžŸƒ]{3}|[A-Za-z][¡-ª�
 """What no Western text has and others have when read as Windows-1252: signs within words, and letters or signs (but
 quotes) that are not ASCII, three in a row."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
 _STRAY = re.compile(r"(?P<separator>[\x1c-\x1f])|\x1b(?:\[[\d;?]*[@-~])?|[\x01-\x08\x0e-\x1a]")
 """What controls a terminal or a printer, and what a terminal is set to a colour with."""
 _GB18030 = frozenset(
@@ -60,6 +61,9 @@ letter they lack characters that are written under these names (镕), and `—` 
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff\x00]")
 _FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+_RAISED = re.compile(r"<(?P<name>su[bp])\b[^<>]*>\s*(?P<words>(?:[\d+−-]|&minus;)+)\s*</(?P=name)\s*>", re.I)
+_SIGNS = "0123456789+-−"
+_SCRIPTS = {"sup": str.maketrans(_SIGNS, "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻"), "sub": str.maketrans(_SIGNS, "₀₁₂₃₄₅₆₇₈₉₊₋₋")}
 _CUE = re.compile(r"^(?:(\d+):)?(\d\d):(\d\d)[.,]\d+[ \t]+-->.*\n?", re.MULTILINE)
 _LAST_NUMBER = re.compile(r"(?:\A|\n)\d+\n?\Z")
 _SPEAKER = re.compile(r"<v(?:\.[\w.]+)?\s+([^>]+)>")
@@ -189,12 +193,15 @@ def read_text(path: Path) -> str:
 
 
 def as_text(data: bytes, path: Path) -> str:
-    """Return the text of a file's bytes without stray control characters; raises IngestionError as `read_text`."""
+    """Return the text of a file's bytes without stray control characters; raises IngestionError as `read_text`.
+
+    A carriage return alone ends a line, as it did on old Macs, and is a line feed here.
+    """
     text = decode(data, path)
     share = BINARY_SHARE_UTF8 if _is_utf8(data) else BINARY_SHARE
     if len(_CONTROLS.findall(text[:SAMPLE])) > share * min(len(text), SAMPLE):
         raise IngestionError("it has the name of a text file but binary content", where=str(path))
-    return _STRAY.sub(lambda one: " " if one["separator"] else "", text)
+    return _STRAY.sub(lambda one: " " if one["separator"] else "", _CARRIAGE_RETURN.sub("\n", text))
 
 
 def _is_utf8(data: bytes, *, whole: bool = True) -> bool:
@@ -268,6 +275,13 @@ def title_from_name(path: Path) -> str:
 def bold(words: str) -> str:
     """Return words as bold text of Markdown."""
     return f"**{words.replace('**', '').strip()}**"
+
+
+def raised(markup: str) -> str:
+    """Return HTML with digits and signs that stand above or below the line as such: 10<sup>6</sup> is not 106."""
+    return _RAISED.sub(
+        lambda one: one["words"].replace("&minus;", "−").translate(_SCRIPTS[one["name"].lower()]), markup
+    )
 
 
 def fenced(words: str, language: str = "") -> str:

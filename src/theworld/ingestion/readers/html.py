@@ -22,6 +22,7 @@ from theworld.ingestion.readers.document import (
     bold,
     codec_of,
     fenced,
+    raised,
     read_bytes,
     require_text,
     title_from_name,
@@ -70,7 +71,7 @@ def page(markup: str, path: Path, title: str = "") -> SourceDocument:
 
     A <title> often names the site as well, before or after the page's own <h1>: then this is the title.
     """
-    soup, given = BeautifulSoup(markup, "html.parser"), title
+    soup, given = _parsed(markup), title
     title = _text_of(soup.title)
     metadata = {"lang": lang} if isinstance(soup.html, Tag) and (lang := str(soup.html.get("lang", ""))) else {}
     _drop(soup)
@@ -84,9 +85,16 @@ def page(markup: str, path: Path, title: str = "") -> SourceDocument:
 
 def markdown_of(markup: str) -> str:
     """Return a piece of HTML as Markdown."""
-    soup = BeautifulSoup(markup, "html.parser")
+    soup = _parsed(markup)
     _drop(soup)
     return _to_text(soup)
+
+
+def _parsed(markup: str) -> BeautifulSoup:
+    """Return the elements that browsers make of HTML: tags that may be left out are put in, stray ones passed over."""
+    import lxml  # noqa: F401  where it is missing Beautiful Soup does not say so by ModuleNotFoundError
+
+    return BeautifulSoup(raised(markup), "lxml")
 
 
 def _text_of(tag: Tag | None) -> str:

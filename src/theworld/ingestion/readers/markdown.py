@@ -268,7 +268,8 @@ def plain_heading(words: str) -> str:
 
 @cache
 def _blocks_only(mdx: bool) -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table").disable(["inline", "reference", *["code"][:mdx]])
+    # What looks like HTML in cleaned text is text: `<!-- x` opens nothing that takes the headings below with it.
+    return MarkdownIt("commonmark").enable("table").disable(["inline", "reference", "html_block", *["code"][:mdx]])
 
 
 def _outermost(text: str, start: int, mdx: bool) -> Iterator[_Found]:

@@ -20,7 +20,7 @@ from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from markdown_it.common.html_blocks import block_names
 
-from theworld.ingestion.readers.document import bold, fenced
+from theworld.ingestion.readers.document import bold, fenced, raised
 from theworld.ingestion.readers.myst import MYST, SAYING_NOTHING, directives, substituted, words_of_role
 from theworld.ingestion.readers.tables import BETWEEN_ITEMS, html_table
 from theworld.text.tokens import has_ideographs
@@ -289,6 +289,7 @@ def _computed(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> str:
+    text = outside(_SPAN, text, raised)
     if "<table" in text.lower():
         text = _TABLE.sub(lambda table: f"\n\n{html_table(BeautifulSoup(table[0], 'html.parser'))}\n\n", text)
     for pattern in (_SCRIPT, _COMMENT, _MODULE):

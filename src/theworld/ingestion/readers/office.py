@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from io import BytesIO
+from itertools import count
 from typing import Any
 from zipfile import ZipFile
 
@@ -23,6 +24,8 @@ _PAGE = re.compile(
     re.IGNORECASE,
 )
 """A page's number, with or without how many there are."""
+NUMBER = re.compile("\ue006(\\d+)\ue007")
+"""What a paragraph of a list begins with, its number, until the list is written in Markdown."""
 _APART = re.compile(r"\t+|\s*[|·•]\s*")
 """Between what stands at the left, in the middle and at the right of a header."""
 
@@ -111,11 +114,24 @@ def completed(data: bytes) -> tuple[bytes, list[str]]:
         for passed_over in list(root.iter(*(word + name for name in _PASSED_OVER))):
             passed_over.tag = f"{word}smartTag"
         _unbox(root, f"{word}p")
+        _without_links(root, archive, main)
+        _number(root, archive, main)
         parts = sorted(_linked(archive, main), key=lambda link: link[0] == "footer")
         beside = [line for kind, part in parts if kind in {"header", "footer"} for line in _lines(archive, part)]
         for name in dict.fromkeys(name for name in archive.namelist() if not _NOTES.fullmatch(name)):
             written.writestr(name, etree.tostring(root, encoding="utf-8") if name == main else archive.read(name))
     return anew.getvalue(), list(dict.fromkeys(beside))
+
+
+def _without_links(root: Any, archive: ZipFile, main: str) -> None:
+    """Take out the pictures that are not in the file itself, which would be looked for in it."""
+    folder, name = posixpath.split(main)
+    with suppress(KeyError):  # there are no links at all
+        links = _parsed(archive, f"{folder}/_rels/{name}.rels")
+        outside = {link.get("Id") for link in links if link.get("TargetMode") == "External"}
+        for picture in list(root.iter("{*}blip", "{*}imagedata")):
+            if not outside.isdisjoint(picture.attrib.values()):
+                picture.getparent().remove(picture)
 
 
 def _unbox(root: Any, paragraph: str) -> None:
@@ -125,6 +141,52 @@ def _unbox(root: Any, paragraph: str) -> None:
         if around is not None and (either is None or either.find("{*}Fallback//{*}txbxContent") is None):
             for one in reversed(box):
                 around.addnext(one)
+
+
+def _number(root: Any, archive: ZipFile, main: str) -> None:
+    """Let the paragraphs of lists begin with their `NUMBER`: in Word a list goes on behind what interrupts it.
+
+    Which list it is, the id of its numbering says, which a paragraph has itself or by its style.
+    """
+    word = root.tag.removesuffix("document")
+
+    def setting(element: Any, *names: str) -> str | None:
+        found = None if element is None else element.find("/".join(word + name for name in names))
+        return None if found is None else found.get(f"{word}val")
+
+    by_style, starts = dict[str | None, str | None](), dict[str | None, int]()
+    for kind, part in _linked(archive, main):
+        with suppress(Exception):  # it is damaged
+            if kind == "styles":
+                for style in _parsed(archive, part).iter(f"{word}style"):
+                    by_style[style.get(f"{word}styleId")] = setting(style, "pPr", "numPr", "numId")
+            elif kind == "numbering":
+                starts = dict(_starts(_parsed(archive, part), word))
+    numbers = {one: count(start) for one, start in starts.items()}
+    for paragraph in root.iter(f"{word}p"):
+        settings = paragraph.find(f"{word}pPr")
+        numbering = setting(settings, "numPr", "numId") or by_style.get(setting(settings, "pStyle"))
+        if numbering in numbers and setting(settings, "numPr", "ilvl") in {None, "0"}:
+            number = next(numbers[numbering])
+            if any(words.text for words in paragraph.iter(f"{word}t")):
+                words = settings.makeelement(f"{word}t")
+                words.text = f"\ue006{number}\ue007"
+                run = settings.makeelement(f"{word}r")
+                run.append(words)
+                settings.addnext(run)
+
+
+def _starts(root: Any, word: str) -> Iterator[tuple[str, int]]:
+    """Yield the ids of numberings and the numbers that their first level begins with."""
+    first = f"[@{word}ilvl='0']"
+    begun = {
+        one.get(f"{word}abstractNumId"): one.find(f"{word}lvl{first}/{word}start")
+        for one in root.iter(f"{word}abstractNum")
+    }
+    for one in root.iter(f"{word}num"):
+        own = one.find(f"{word}lvlOverride{first}/{word}startOverride")
+        start = begun.get(one.find(f"{word}abstractNumId").get(f"{word}val")) if own is None else own
+        yield one.get(f"{word}numId"), 1 if start is None else int(start.get(f"{word}val"))
 
 
 def _lines(archive: ZipFile, part: str) -> Iterator[str]:
