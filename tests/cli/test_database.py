@@ -64,6 +64,21 @@ def test_a_draft_is_kept_and_merged(cli, league, tmp_path):
     assert "athlete" in file.read_text("utf-8")
 
 
+def test_a_mapping_of_another_database_is_not_added_to(cli, league, tmp_path):
+    other, file = tmp_path / "other.sqlite", tmp_path / "league.yaml"
+    with closing(sqlite3.connect(other)) as connection, connection:
+        connection.executescript("CREATE TABLE shop (id INTEGER PRIMARY KEY); CREATE VIEW few AS SELECT id FROM shop")
+    assert cli("database", "draft", str(league), "--out", str(file)).code == 0
+    before = file.read_text("utf-8")
+    done = cli("database", "draft", str(other), "--out", str(file))
+    said = "".join(done.err.replace("│", " ").split())
+    assert (done.code, file.read_text("utf-8")) == (2, before)
+    assert "isofleague(sqlite:///" in said
+    assert "notofother(sqlite:///" in said
+    alone = cli("database", "draft", str(other), "--out", str(tmp_path / "other.yaml"))
+    assert "1 left out (views, tables of other schemas): few" in alone.err
+
+
 def test_a_mapping_file_is_checked_and_asked(cli, league, tmp_path):
     file = tmp_path / "league.yaml"
     cli("database", "draft", str(league), "--out", str(file))
@@ -74,6 +89,28 @@ def test_a_mapping_file_is_checked_and_asked(cli, league, tmp_path):
     assert "River Foxes" in cli("database", "ask", str(file), "哪个球队的球员最多？").out
     dry = cli("database", "ask", str(file), "How many players are from Sweden?", "--dry-run").out
     assert "nationality: Sweden" in dry
+
+
+def test_which_tenant_is_asked_is_said(cli, tmp_path):
+    source, file = tmp_path / "x.sqlite", tmp_path / "x.yaml"
+    with closing(sqlite3.connect(source)) as connection, connection:
+        connection.executescript(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, tenant_id TEXT, name TEXT);"
+            "INSERT INTO person VALUES (1, 'acme', 'Ann Lee'), (2, 'globex', 'Zed Orr'), (3, 'globex', 'Yan Ip')"
+        )
+    drafted = cli("database", "draft", str(source), "--out", str(file))
+    assert "rows are shown only to the tenant named in person.tenant_id" in " ".join(drafted.err.split())
+    asked = "database", "ask", str(file), "How many people are there?"
+    done = cli(*asked, "--tenant", "globex", "--json")
+    assert (json.loads(done.out)["tables"][0]["rows"], done.err) == ([[2]], "")
+    done = cli(*asked, "--json")
+    assert json.loads(done.out)["tables"][0]["rows"] == [[0]]
+    assert "only rows of the tenant 'default' are asked (person.tenant_id); --tenant names another" in done.err
+    assert "rows are shown only to the tenant named in tenant_id" in cli("database", "check", str(file)).out
+    done = cli("database", "ask", str(source), "How many people are there?", "--json")
+    assert json.loads(done.out)["tables"][0]["rows"] == [[3]]
+    assert "the rows of all tenants are asked (person.tenant_id)" in done.err
+    assert "several tenants" in cli("database", "ask", str(source), "How many people?", "--tenant", "acme").err
 
 
 def test_other_files_are_refused(cli, tmp_path):

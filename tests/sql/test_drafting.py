@@ -14,7 +14,7 @@ from theworld.errors import DatabaseError, ModelError, OntologyError, StatementR
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.sql.drafting.file import merge, read_mapping, write_mapping
-from theworld.sql.drafting.inspection import inspect_tables
+from theworld.sql.drafting.inspection import inspect_tables, left_out
 from theworld.sql.drafting.proposing import draft_mapping
 from theworld.sql.examples import look_at
 from theworld.sql.model_statement import describe_schema, with_model_labels
@@ -264,6 +264,224 @@ def test_columns_have_any_name_in_postgresql(postgres):
             assert ask(opened, question).rows[0][-1] == answer, question
         statement = 'SELECT AVG("Off %") FROM "2024 Stock" WHERE "Part/Type" = \'Bench saw\''
         assert opened.run_text(statement, title="t", tenant="default").rows == ((10.0,),)
+
+
+TENANTS = """CREATE TABLE person (id INTEGER PRIMARY KEY, tenant_id TEXT, name TEXT);
+    CREATE TABLE task (id INTEGER, tenant_id TEXT, person_id INTEGER REFERENCES person(id), hours REAL,
+        PRIMARY KEY (tenant_id, id));
+    INSERT INTO person VALUES (1, 'acme', 'Ann Lee'), (2, 'globex', 'Zed Orr'), (3, 'globex', 'Yan Ip');
+    INSERT INTO task VALUES (1, 'acme', 1, 2.5), (2, 'globex', 2, 40), (3, 'globex', 3, 2)"""
+
+
+def test_rows_are_shown_only_to_their_tenant_where_a_table_has_tenants(tmp_path):
+    address, file = made(tmp_path / "x.sqlite", TENANTS), tmp_path / "x.yaml"
+    drafted = draft_mapping(address)
+    file.write_text(write_mapping(drafted), "utf-8")
+    with open_at(address, ontology=file) as opened:
+        assert opened.mapping.tenants == drafted.tenants == ("person.tenant_id", "task.tenant_id")
+        for tenant, people, hours in (("acme", 1, 2.5), ("globex", 2, 42.0), ("nobody", 0, ...)):
+            asked = {"language": "en", "tenant": tenant}
+            assert opened.ask("How many people are there?", **asked)[0].rows == ((people,),), tenant
+            assert opened.ask("total hours of tasks", **asked)[0].rows == (() if hours is ... else ((hours,),)), tenant
+        (table,) = opened.ask("total hours of tasks of Zed Orr", language="en", tenant="globex")
+        kept = opened.written_out(table)
+        assert "globex" not in kept, "a kept statement is of whoever runs it"
+        assert opened.run_text(kept, title="t", tenant="globex").rows == table.rows == ((40.0,),)
+        assert opened.run_text(kept, title="t", tenant="acme").rows == ((None,),)
+        with pytest.raises(UnclearError, match="zed"):
+            opened.ask("total hours of tasks of Zed Orr", language="en", tenant="acme")
+        with pytest.raises(StatementRefusedError):
+            opened.run_text("SELECT tenant_id FROM person", title="t", tenant="acme")
+        looks = look_at(opened, inspect_tables(address), "globex")
+        assert all("rows are shown only to the tenant named in tenant_id" in look.odd for look in looks)
+    file.write_text(write_mapping(drafted.for_all()), "utf-8")
+    with open_at(address, ontology=file) as opened:
+        assert ask(opened, "How many people are there?").rows == ((3,),)
+    with open_at(address) as opened:  # nothing to take out: all is shown, but to nobody who is named
+        assert ask(opened, "How many people are there?").rows == ((3,),)
+        with pytest.raises(DatabaseError, match="several tenants"):
+            opened.ask("How many people are there?", language="en", tenant="acme")
+
+
+def test_big_numbers_keep_their_digits(tmp_path):
+    rows = "INSERT INTO vault VALUES (1, 'A', 9007199254740992), (2, 'B', 9007199254740993)"
+    address = made(
+        tmp_path / "x.sqlite", "CREATE TABLE vault (id INTEGER PRIMARY KEY, name TEXT, balance INTEGER);" + rows
+    )
+    with open_at(address) as opened:
+        table = ask(opened, "How many vaults have a balance over 9007199254740992?")
+        assert table.rows == ((1,),)
+        assert "9007199254740992" in table.conditions[0]
+
+
+PERHAPS = """CREATE TABLE employee (id INTEGER PRIMARY KEY, name TEXT, boss_id INTEGER REFERENCES employee(id));
+    CREATE TABLE repair (id INTEGER PRIMARY KEY, employee_id INTEGER REFERENCES employee(id), done_on TEXT, state TEXT);
+    CREATE TABLE payment (id INTEGER PRIMARY KEY, repair_id INTEGER REFERENCES repair(id), weight INTEGER);
+    INSERT INTO employee VALUES (1, 'Ann', NULL), (2, 'Bob', 1), (3, 'Cy', 2);
+    INSERT INTO repair VALUES (1, 1, '2025-01-02', 'fine'), (2, 2, '2025-02-02', 'fine'),
+    (3, NULL, '2025-03-02', 'fine'), (4, NULL, NULL, 'late'), (5, 2, NULL, 'late');
+    INSERT INTO payment VALUES (1, 1, 1), (2, 2, 2), (3, 3, 4), (4, NULL, 8)"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many repairs have no employee?", 2),
+        ("How many repairs were not handled by Bob?", 3),
+        ("How many repairs were not handled by an employee?", 2),
+        ("How many repairs have an employee?", 3),
+        ("How many late repairs with an employee are there?", 1),
+        ("没有employee的repair有多少？", 2),
+        ("有employee的repair有多少？", 3),
+        ("How many payments have no repair?", 1),
+        ("How many payments have an employee?", 2),
+        ("total weight of payments without an employee", 12),
+        ("How many employees are there?", 3),
+    ],
+)
+def test_rows_that_refer_to_nothing_have_none(tmp_path, question, answer):
+    with open_at(made(tmp_path / "x.sqlite", PERHAPS)) as opened:
+        assert ask(opened, question).rows[0][-1] == answer
+
+
+LEDGER = """CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT, created_at INTEGER, sex INTEGER, vip INTEGER);
+    CREATE TABLE "order" (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customer(id), order_date TEXT,
+        account_no INTEGER, line_no INTEGER, status INTEGER, weight INTEGER, deleted_at TEXT);
+    CREATE TABLE payment (id INTEGER PRIMARY KEY, order_id INTEGER REFERENCES "order"(id), amount REAL,
+        paid_at INTEGER);
+    CREATE TABLE 门店 (编号 INTEGER PRIMARY KEY, 名称 TEXT, 开业日期 INTEGER, 状态 INTEGER, 是否营业 INTEGER,
+        面积 INTEGER);
+    INSERT INTO customer VALUES (1, 'Acorn', 1672920000, 0, 0), (2, 'Birch', 1675598400, 1, 1),
+    (3, 'Cedar', 1675598401, 1, 0);
+    INSERT INTO "order" VALUES (1, 1, '2025-01-02', 71, 1, 0, 10, NULL), (2, 1, '2025-02-02', 72, 2, 1, 20, NULL),
+    (3, 2, '2025-03-02', 73, 1, 2, 40, '2025-04-01');
+    INSERT INTO payment VALUES (1, 1, 10, 1735776000), (2, 2, 20, 1738454400);
+    INSERT INTO 门店 VALUES (1, '湖滨店', 20180501, 1, 1, 90), (2, '南山店', 20200115, 2, 0, 60)"""
+NO_QUANTITY = [
+    "average created at of customers",
+    "total account no of orders",
+    "average line no of orders",
+    "sum of status of orders",
+    "门店的平均开业日期是多少？",
+    "门店的平均状态是多少？",
+    "How many customers were created in 2023?",
+    "How many payments were there in January 2025?",
+    "How many payments were paid in January 2025?",
+    "number of payments per month",
+    "How many customers are vip?",
+]
+
+
+def test_numbers_that_are_no_quantity_are_not_added_up(tmp_path):
+    address = made(tmp_path / "x.sqlite", LEDGER)
+    tables = draft_mapping(address).tables
+    added = {f"{name}.{c}" for name, table in tables.items() for c, one in table.columns.items() if one.total}
+    assert added == {"order.weight", "payment.amount", "门店.面积"}
+    with open_at(address) as opened:
+        for question in NO_QUANTITY:
+            with pytest.raises(UnclearError):
+                ask(opened, question)
+        for look in look_at(opened, inspect_tables(address)):
+            asked = [question for question, told in look.examples if not isinstance(told, str)]
+            assert not [
+                q for q in asked if any(w in q for w in ("created", "paid", "account", "status", "开业", "状态"))
+            ]
+        assert "paid_at (paid at, date kept as a number)" in describe_schema(opened.mapping, "en")
+        assert "deleted_at (only rows with NULL count)" in describe_schema(opened.mapping, "en")
+        assert ask(opened, "total amount of payments").rows == ((30.0,),)
+        assert sorted(ask(opened, "number of orders by status").rows) == [(0, 1), (1, 1)]
+
+
+def test_a_kind_is_no_yes_and_what_has_a_date_of_deletion_does_not_count(tmp_path):
+    address = made(tmp_path / "x.sqlite", LEDGER)
+    with open_at(address) as opened:
+        assert sorted(ask(opened, "number of customers by sex").rows) == [(0, 1), (1, 2)]
+        assert draft_mapping(address).tables["门店"].columns["是否营业"].sure == 0.85
+        table = ask(opened, "How many orders are there?")
+        assert (table.rows, table.conditions) == (((2,),), ("deleted_at is empty",))
+        assert ask(opened, "How many customers have no orders?").rows == ((2,),)
+        looks = {look.table: look for look in look_at(opened, inspect_tables(address))}
+        assert "only rows with deleted_at is empty are counted" in looks["order"].odd
+    file = tmp_path / "x.yaml"
+    file.write_text(write_mapping(draft_mapping(address)), "utf-8")
+    assert "counts: {deleted_at: null}" in file.read_text("utf-8")
+    with open_at(address, ontology=file) as opened:
+        assert ask(opened, "total weight of orders").rows == ((30,),)
+
+
+PARTS = """CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE "order" (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customer(id));
+    CREATE TABLE "order line" (order_id INTEGER REFERENCES "order"(id), "line no" INTEGER, quantity INTEGER,
+        PRIMARY KEY (order_id, "line no"));
+    CREATE TABLE "return" (id INTEGER PRIMARY KEY, order_id INTEGER, line_no INTEGER, returned_on TEXT,
+        FOREIGN KEY (order_id, line_no) REFERENCES "order line"(order_id, "line no"));
+    INSERT INTO customer VALUES (1, 'Acorn'), (2, 'Birch');
+    INSERT INTO "order" VALUES (1, 1), (2, 2);
+    INSERT INTO "order line" VALUES (1, 1, 5), (1, 2, 6), (1, 3, 7), (2, 1, 8);
+    INSERT INTO "return" VALUES (1, 1, 2, '2025-01-01'), (2, 1, 2, '2025-01-02')"""
+
+
+def test_a_key_in_several_columns_is_not_followed_by_one_of_them(tmp_path):
+    address = made(tmp_path / "x.sqlite", PARTS)
+    with open_at(address) as opened:
+        for question in ("How many order lines were returned?", "How many order lines have returns?"):
+            with pytest.raises(UnclearError):
+                ask(opened, question)
+        assert ask(opened, "How many returns are there?").rows == ((2,),)
+        assert ask(opened, "number of order lines by customer").rows == (("Acorn", 3), ("Birch", 1))
+        odd = {look.table: look.odd for look in look_at(opened, inspect_tables(address))}["return"]
+        assert any("(order_id, line_no) is a key of order line in several columns" in one for one in odd)
+
+
+def test_of_a_key_with_the_tenant_the_rest_is_followed(tmp_path):
+    own = "tenant_id TEXT, id INTEGER, name TEXT, PRIMARY KEY (tenant_id, id)"
+    keys = "project_id INTEGER, FOREIGN KEY (tenant_id, project_id) REFERENCES project(tenant_id, id)"
+    tables = f"CREATE TABLE project ({own}); CREATE TABLE task (id INTEGER PRIMARY KEY, tenant_id TEXT, {keys});"
+    drafted = draft_mapping(made(tmp_path / "x.sqlite", tables)).tables
+    assert (drafted["project"].key, drafted["task"].columns["project_id"].to) == ("id", "project")
+
+
+def test_a_column_that_refers_to_no_table_is_named(url, drafted, tmp_path):
+    tables = {name: table for name, table in drafted.tables.items() if name != "referee"}
+    file = tmp_path / "gone.yaml"
+    file.write_text(write_mapping(drafted.model_copy(update={"tables": tables})), "utf-8")
+    with (
+        pytest.raises(OntologyError, match=r"game\.referee_no is `to: referee`, which is no table here"),
+        open_at(url, ontology=file),
+    ):
+        pass
+
+
+FLAGS = """CREATE TABLE member (id INTEGER PRIMARY KEY,
+    name TEXT, is_active BOOLEAN, is_deleted BOOLEAN, level INTEGER);
+    INSERT INTO member VALUES (1, 'Ada', TRUE, FALSE, 1), (2, 'Bo', FALSE, FALSE, 2), (3, 'Cy', TRUE, TRUE, 2),
+    (4, 'Di', TRUE, FALSE, 2), (5, 'Ed', NULL, FALSE, 3)"""
+
+
+@pytest.mark.slow
+def test_columns_of_truth_are_compared_in_postgresql(postgres, tmp_path):
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE flags")
+    address = postgres.rpartition("/")[0] + "/flags"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(FLAGS)
+        connection.execute("CREATE SCHEMA app; CREATE TABLE app.note (id INT); CREATE VIEW few AS SELECT 1 AS one")
+    assert left_out(address) == ["app.note", "few"]
+    for url in (made(tmp_path / "x.sqlite", FLAGS), address):
+        with open_at(url, timeout_ms=5000) as opened:
+            for question, answer in (
+                ("How many members are there?", 4),
+                ("How many members are active?", 2),
+                ("How many members are not active?", 1),
+                ("What share of members are active?", 2),
+                ("How many members have a level over 1?", 3),
+            ):
+                table = ask(opened, question)
+                assert table.rows[0][0] == answer, question
+                kept = opened.written_out(table)
+                assert opened.run_text(kept, title="t", tenant="default").rows[0][0] == answer, kept
 
 
 def test_a_kind_of_thing_without_a_condition_is_declined(tmp_path):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from theworld.cli.options import JsonFlag, NowOption, QuestionWords
+from theworld.cli.options import JsonFlag, NowOption, QuestionWords, TenantOption
 from theworld.cli.output import console, counted, error_console, print_json, printable, show_table
 from theworld.errors import ModelError
 
 if TYPE_CHECKING:
     from theworld.sql.database import Database
+    from theworld.sql.drafting.file import MappingFile
 
 database_app = typer.Typer(help="Questions to a database that exists already, without any notes (docs/sql.md).")
 Source = Annotated[
@@ -38,31 +39,26 @@ def draft(
     Written again to the same file, it adds what is new in the database, changes nothing, and lists what is gone.
     """
     from theworld.sql.drafting.file import merge, read_mapping, save_mapping, write_mapping
+    from theworld.sql.drafting.inspection import left_out
     from theworld.sql.drafting.proposing import draft_mapping
 
     if out is not None and not out.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {out.absolute().parent}.", param_hint="--out")
-    drafted, said = draft_mapping(_address(source)[0]), error_console()
+    url, _ = _address(source)
+    drafted, said = draft_mapping(url), error_console()
+    if others := left_out(url):
+        said.print(f"{len(others)} left out (views, tables of other schemas): {printable(', '.join(others))}")
     new, gone = list(drafted.tables), list[str]()
     if out is not None and out.exists():
         written = read_mapping(out)
         if written is None:
             raise typer.BadParameter(f"{out} is another kind of file; name a new one.", param_hint="--out")
+        if drafted.database != written.database and drafted.source != written.source:
+            other = f"{out} is of {written.database} ({written.source}), not of {drafted.database} ({drafted.source})"
+            raise typer.BadParameter(f"{other}; name another file.", param_hint="--out")
         drafted, new, gone = merge(written, drafted)
     if ask_model:
-        from theworld.models.chat import OpenAIChatModel
-        from theworld.settings import Settings
-        from theworld.sql.model_statement import with_model_labels
-
-        model = Settings.load().model
-        if model.name is None:
-            raise typer.BadParameter("no model is configured; set model.name.", param_hint="--ask-model")
-        try:
-            drafted, added = with_model_labels(drafted, OpenAIChatModel(model))
-        except ValueError as error:
-            reason = next(iter(str(error).splitlines()), "")
-            raise ModelError(f"proposes no names: {reason}", where=model.name, remedy="Draft without it.") from error
-        said.print(f"{counted(added, 'name')} proposed by {model.name}: move the right ones to `called`")
+        drafted = _with_proposals(drafted)
     if out is None:
         typer.echo(write_mapping(drafted), nl=False)
         return
@@ -73,17 +69,19 @@ def draft(
     for title, names in (("new", new), ("no longer in the database", gone)):
         if names:
             said.print(f"  {title}: {printable(', '.join(names))}")
+    if whose := printable(", ".join(drafted.tenants)):
+        said.print(f"  rows are shown only to the tenant named in {whose}: delete `tenant` where that is not meant")
 
 
 @database_app.command()
-def check(source: Source) -> None:
+def check(source: Source, *, tenant: TenantOption = "default") -> None:
     """Show for each table what it will answer: three questions with SQL and rows, and what is odd about it."""
     from theworld.sql.drafting.inspection import inspect_tables
     from theworld.sql.examples import asked_of, look_at
 
     url, file = _address(source)
-    database, out = _opened(url, file), console()
-    for found in look_at(database, inspect_tables(url)):
+    database, out = _opened(url, file, tenant), console()
+    for found in look_at(database, inspect_tables(url), tenant):
         out.print(f"\n{printable(found.table)} ({printable(', '.join(found.called))})")
         for question, told in found.examples:
             if isinstance(told, str):
@@ -95,7 +93,7 @@ def check(source: Source) -> None:
             out.print(f"  odd: {printable(one)}")
     wrong = 0
     for question in database.confirmed:
-        told = asked_of(database, question)
+        told = asked_of(database, question, tenant)
         wrong += isinstance(told, str)
         said = f"fails: {told}" if isinstance(told, str) else f"{len(told.rows)} rows"
         out.print(f"confirmed: {printable(question)}: {printable(said)}")
@@ -109,6 +107,7 @@ def confirm(
     words: QuestionWords,
     *,
     sql: Annotated[str | None, Option(metavar="TEXT", help="What answers it.", show_default="as it is read")] = None,
+    tenant: TenantOption = "default",
 ) -> None:
     """Keep a question with the SQL that you have found to be right: it is recalled, and run again by `check`."""
     from theworld.sql.drafting.file import Confirmed, read_mapping, save_mapping
@@ -117,19 +116,19 @@ def confirm(
     from theworld.text.time_ranges import depends_on_now
 
     url, _ = _address(str(file))
-    mapping, database, question = read_mapping(file), _opened(url, file), " ".join(words)
+    mapping, database, question = read_mapping(file), _opened(url, file, tenant), " ".join(words)
     if mapping is None:
         raise typer.BadParameter(f"{file} is no mapping file.", param_hint="FILE")
     if depends_on_now(question):
         raise typer.BadParameter("it depends on the day it is asked; name the date.", param_hint="QUESTION")
     try:
-        read = database.ask(question, language=detect_language(question), tenant="default") if sql is None else ()
+        read = database.ask(question, language=detect_language(question), tenant=tenant) if sql is None else ()
     except UnclearError as error:
         raise typer.BadParameter(f"{error}; give --sql.", param_hint="QUESTION") from error
     if len(read) > 1:
         raise typer.BadParameter("it is read as several statements; give --sql.", param_hint="QUESTION")
     text = sql if sql is not None else database.written_out(read[0])
-    table = database.run_text(text, title=question, tenant="default")
+    table = database.run_text(text, title=question, tenant=tenant)
     kept = [one for one in mapping.questions if one.ask != question]
     save_mapping(mapping.model_copy(update={"questions": (*kept, Confirmed(ask=question, sql=text))}), file)
     show_table(console(), table)
@@ -144,6 +143,7 @@ def ask(
         Path | None, Option(metavar="FILE", help="Mapping or ontology file; default: a fresh draft.")
     ] = None,
     now: NowOption = None,
+    tenant: TenantOption = "default",
     dry_run: Annotated[bool, Option("--dry-run", help="Show the reading and the SQL; send nothing.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -156,9 +156,9 @@ def ask(
     from theworld.text import detect_language
 
     question, (url, file) = " ".join(words), _address(source)
-    database, language = _opened(url, mapping or file), detect_language(question)
+    database, language = _opened(url, mapping or file, tenant), detect_language(question)
     try:
-        tables = database.ask(question, language=language, tenant="default", now=now, dry_run=dry_run)
+        tables = database.ask(question, language=language, tenant=tenant, now=now, dry_run=dry_run)
     except UnclearError as error:
         near = database.near_names(error.words)
         if as_json:
@@ -177,6 +177,24 @@ def ask(
         said = read if dry_run else in_words(table, language)
         out.print(printable(said))
         show_table(out, table)
+
+
+def _with_proposals(drafted: MappingFile) -> MappingFile:
+    """Return a mapping with the names that the configured model proposes for it, said how many."""
+    from theworld.models.chat import OpenAIChatModel
+    from theworld.settings import Settings
+    from theworld.sql.model_statement import with_model_labels
+
+    model = Settings.load().model
+    if model.name is None:
+        raise typer.BadParameter("no model is configured; set model.name.", param_hint="--ask-model")
+    try:
+        found, added = with_model_labels(drafted, OpenAIChatModel(model))
+    except ValueError as error:
+        reason = next(iter(str(error).splitlines()), "")
+        raise ModelError(f"proposes no names: {reason}", where=model.name, remedy="Draft without it.") from error
+    error_console().print(f"{counted(added, 'name')} proposed by {model.name}: move the right ones to `called`")
+    return found
 
 
 def _address(source: str) -> tuple[str, Path | None]:
@@ -200,9 +218,15 @@ def _address(source: str) -> tuple[str, Path | None]:
     return address, path
 
 
-def _opened(url: str, mapping: Path | None) -> Database:
+def _opened(url: str, mapping: Path | None, tenant: str) -> Database:
+    """Return the database, said whose rows alone are asked where its tables have tenants and none was named."""
     from theworld.settings import Settings
     from theworld.sql.database import Database
 
     own = Settings.load().database.model_dump() | {"url": url, "ontology": mapping}
-    return Database.open(Settings(database=own).database)
+    opened = Database.open(Settings(database=own).database)
+    if tenant == "default" and (whose := opened.mapping.tenants or opened.unguarded):
+        kept = "only rows of the tenant 'default' are asked ({}); --tenant names another"
+        said = kept if opened.mapping.tenants else "the rows of all tenants are asked ({})"
+        error_console().print(said.format(printable(", ".join(whose))))
+    return opened

@@ -184,9 +184,16 @@ class ClassTable(Part):
     counted: bool = Field(
         default=False, description="Its rows are counted where no measure is named; else its first measure is meant"
     )
-    counts: dict[Name, str | int] = Field(
-        default_factory=dict, description="Columns and values of the rows that count, such as `deleted: 0`"
+    counts: dict[Name, str | int | None] = Field(
+        default_factory=dict, description="Columns and values of the rows that count: `deleted: 0`, `deleted_at: null`"
     )
+
+    @property
+    def counted_rows(self) -> list[str]:
+        """Which rows count, in words: "deleted = 0"."""
+        return [
+            f"{column} is empty" if value is None else f"{column} = {value}" for column, value in self.counts.items()
+        ]
 
 
 class RelationJoin(Part):

@@ -212,7 +212,10 @@ class _Builder:
     def _counting(self, alias: str = BASE, class_id: str = "") -> list[exp.Expr]:
         """Return the conditions of the rows that count at all, such as those that are not deleted."""
         counts = self._mapping.classes[class_id or self._plan.base].counts.items()
-        return [self._one_of(column(alias, name), (value,)) for name, value in counts]
+        return [
+            _empty(column(alias, name)) if value is None else self._one_of(column(alias, name), (value,))
+            for name, value in counts
+        ]
 
     def _conditions(self, alias: str = BASE) -> list[exp.Expr]:
         """Return the conditions that the rows of `alias` must meet, those of rows that count at all included."""
@@ -220,6 +223,8 @@ class _Builder:
         conditions = self._counting(alias)
         for item in plan.filters:
             met = self._reached(item, item.path, alias, 1)
+            if item.negated and (item.below or (item.path and item.path[0].single)):  # no key at all: that is none
+                met = exp.Coalesce(this=met, expressions=[exp.false()])
             conditions.append(exp.Not(this=exp.Paren(this=met)) if item.negated else met)
         if plan.shape == "change" and plan.period is not None and plan.earlier is not None:
             conditions.append(exp.or_(self._within(plan.period), self._within(plan.earlier)))
@@ -315,5 +320,9 @@ def table(name: str, alias: str) -> exp.Table:
     return exp.table_(last, db=schema[0] if schema else None, quoted=True, alias=alias)
 
 
+def _empty(cell: exp.Expr) -> exp.Expr:
+    return exp.Is(this=cell.copy(), expression=exp.Null())
+
+
 def _filled(cell: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=cell.copy(), expression=exp.Null()))
+    return exp.Not(this=_empty(cell))

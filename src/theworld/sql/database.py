@@ -25,7 +25,7 @@ from theworld.sql.building import BASE, build, column, table
 from theworld.sql.drafting.file import read_mapping, to_ontology
 from theworld.sql.drafting.proposing import draft_mapping, labels_for
 from theworld.sql.engines import Engine, Rows, open_engine
-from theworld.sql.guard import check_statement, parse_statement
+from theworld.sql.guard import check_statement, open_to_all, parse_statement
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Plan, UnclearError
 from theworld.sql.questions.completeness import check_sure
@@ -59,10 +59,13 @@ class Database:
         mapping: DatabaseMapping,
         settings: DatabaseSettings,
         confirmed: Mapping[str, str] | None = None,
+        unguarded: tuple[str, ...] = (),
     ) -> None:
         self.engine, self.mapping, self.settings = engine, mapping, settings
         self.confirmed = {fold_in_place(question).strip(): sql for question, sql in (confirmed or {}).items()}
         """The statements kept for questions, by question."""
+        self.unguarded = unguarded
+        """Columns that seem to say whose a row is, of a draft that no file has: a tenant that is named is refused."""
         self.zone: tzinfo = UTC if settings.timezone == "UTC" else ZoneInfo(settings.timezone)
         self._labels = list(label_meanings(self.mapping))
         self.lexicon = lru_cache(maxsize=TENANTS_KEPT)(
@@ -78,9 +81,10 @@ class Database:
         """
         if settings.url is None:
             raise SettingsError("needs an address", where="database.url")
-        address, confirmed = settings.url.get_secret_value(), dict[str, str]()
+        address, confirmed, unguarded = settings.url.get_secret_value(), dict[str, str](), tuple[str, ...]()
         if settings.ontology is None:
-            ontology = to_ontology(draft_mapping(address))
+            drafted = draft_mapping(address)
+            ontology, unguarded = to_ontology(drafted.for_all()), drafted.tenants
         elif (written := read_mapping(settings.ontology)) is None:
             ontology = load_ontology(settings.ontology)
         else:
@@ -91,7 +95,7 @@ class Database:
             raise DatabaseError("it maps no class to a table", where=str(settings.ontology or "draft"), remedy=remedy)
         engine = open_engine(address, mapping.tables)
         mapping.check(engine.schema(), where=engine.name)
-        return cls(engine, mapping, settings, confirmed)
+        return cls(engine, mapping, settings, confirmed, unguarded)
 
     def close(self) -> None:
         """Give up the connection."""
@@ -217,6 +221,12 @@ class Database:
         names: int = 0,
     ) -> tuple[Rows, dict[str, Any]]:
         """Check a statement and run it; return the rows, and what a table says of how. `names` reads as many names."""
+        if self.unguarded and tenant != "default":
+            remedy = (
+                "Write a mapping (`theworld database draft --out FILE`), set database.ontology: it keeps them apart."
+            )
+            said = f"its rows are of several tenants ({', '.join(self.unguarded)}), and nothing keeps them apart"
+            raise DatabaseError(said, where=self.engine.name, remedy=remedy)
         begun, most = time.perf_counter(), names or self.settings.max_rows
         tables, dialect = self.mapping.tables, self.engine.dialect
         statement = check_statement(tree, tables, dialect=dialect, tenant=tenant, max_rows=most, parameters=parameters)
@@ -229,8 +239,8 @@ class Database:
         return rows, {**how, "elapsed_ms": (time.perf_counter() - begun) * 1000}
 
     def written_out(self, table: QueryTable) -> str:
-        """Return a table's statement with its parameters written into it, to be kept."""
-        tree = sqlglot.parse_one(table.sql, read=self.engine.dialect)
+        """Return a table's statement with its parameters written into it, to be kept, for whatever tenant runs it."""
+        tree = open_to_all(sqlglot.parse_one(table.sql, read=self.engine.dialect))
         return exp.replace_placeholders(tree, **table.parameters).sql(dialect=self.engine.dialect)
 
     def refresh(self) -> None:

@@ -10,6 +10,7 @@ from itertools import islice
 from theworld.errors import TheWorldError
 from theworld.sql.database import Database
 from theworld.sql.drafting.inspection import TableFacts
+from theworld.sql.drafting.proposing import composite_keys
 from theworld.sql.plan import UnclearError
 from theworld.sql.questions.lexicon import forms_of
 from theworld.state import QueryTable
@@ -29,15 +30,15 @@ class Look:
     odd: tuple[str, ...]
 
 
-def look_at(database: Database, facts: Mapping[str, TableFacts]) -> Iterator[Look]:
-    """Yield every mapped table with example questions asked of it."""
+def look_at(database: Database, facts: Mapping[str, TableFacts], tenant: str = "default") -> Iterator[Look]:
+    """Yield every mapped table with example questions that a tenant asks of it."""
     mapping = database.mapping
     tables_called = Counter(
         label for class_id in mapping.classes for label in mapping.lookup.classes[class_id].labels.all()
     )
     for class_id, table in mapping.classes.items():
         own = mapping.lookup.classes[class_id]
-        asked = [(q, asked_of(database, q)) for q in _questions(database, class_id)[:EXAMPLES]]
+        asked = [(q, asked_of(database, q, tenant)) for q in _questions(database, class_id)[:EXAMPLES]]
         odd = [f"{label!r} is a name of several tables" for label in own.labels.all() if tables_called[label] > 1]
         if own.confidence < 1:
             odd.append(f"its names are a guess (sure {own.confidence:g})")
@@ -46,7 +47,11 @@ def look_at(database: Database, facts: Mapping[str, TableFacts]) -> Iterator[Loo
             odd += [f"column {c.name} is empty throughout" for c in live.columns.values() if not c.values]
         elif live is not None:
             odd.append("it has no rows")
-        odd += [f"only rows with {column} = {value} are counted" for column, value in table.counts.items()]
+        keys = composite_keys(live) if live is not None else {}
+        several = "is a key of {} in several columns: it is not followed, questions over it are declined"
+        odd += [f"({', '.join(own)}) {several.format(other)}" for own, other in keys.items()]
+        odd += [f"only rows with {those} are counted" for those in table.counted_rows]
+        odd += [f"rows are shown only to the tenant named in {table.tenant}"] if table.tenant else []
         yield Look(table.name, own.labels.all(), tuple(asked), tuple(odd))
 
 
@@ -66,9 +71,9 @@ def _questions(database: Database, class_id: str) -> list[str]:
     return [*found, *(f"{own}的平均{name}是多少？" if zh else f"average {name} of {own}" for name in named)]
 
 
-def asked_of(database: Database, question: str) -> QueryTable | str:
+def asked_of(database: Database, question: str, tenant: str = "default") -> QueryTable | str:
     """Return the table that answers a question, or why there is none."""
     try:
-        return database.ask(question, language=detect_language(question), tenant="default")[0]
+        return database.ask(question, language=detect_language(question), tenant=tenant)[0]
     except (UnclearError, TheWorldError) as error:
         return str(error)

@@ -109,6 +109,19 @@ def check_statement(
         raise refused(next(iter(str(error).splitlines()), "too deep")) from error
 
 
+def open_to_all(tree: exp.Expr) -> exp.Expr:
+    """Return a checked statement with whole tables again in the place of a tenant's rows, to be checked anew."""
+    tree = tree.copy()
+    for rows in list(tree.find_all(exp.Subquery)):
+        where = rows.this.args.get("where")
+        value = where.this.args.get("expression") if where is not None else None
+        if isinstance(value, exp.Placeholder) and value.name == TENANT_PARAMETER:
+            table = rows.this.args["from_"].this.copy()
+            table.set("alias", rows.args["alias"].copy())
+            rows.replace(table)
+    return tree
+
+
 def _rename(named: exp.Table | exp.Column, name: str) -> None:
     """Give a table, with what stands before it, or a column a name to the letter."""
     written = name.split(".") if isinstance(named, exp.Table) else [name]
@@ -155,7 +168,13 @@ class _Check:
         own, most = tree.args.get("limit"), self._max_rows + 1
         if own is None or int(own.expression.this) > most:
             tree.set("limit", exp.Limit(expression=exp.Literal.number(most)))
-        return Statement(self._written(tree), self._parameters)
+        return Statement(
+            self._written(tree), dict(zip(self._parameters, map(self._sent, self._parameters.values()), strict=True))
+        )
+
+    def _sent(self, value: Cell) -> Cell:
+        """Return a parameter as it is sent: PostgreSQL takes a text for what the column beside it holds, 1 for TRUE."""
+        return str(value) if self._dialect == "postgres" and type(value) is int else value
 
     def _written(self, tree: exp.Expr) -> str:
         """Return what the engine is sent; in names of PostgreSQL a % would begin a parameter to its driver."""

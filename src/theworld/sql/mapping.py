@@ -149,6 +149,11 @@ class DatabaseMapping:
             for name, own in columns.items()
         }
 
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """The columns that say to which tenant alone a row is shown, each with its table."""
+        return tuple(f"{name}.{table.tenant}" for name, table in self.tables.items() if table.tenant is not None)
+
     def check(self, live: Iterable[tuple[str, str]], *, where: str) -> None:
         """Raise DatabaseError naming what is missing: a table or column, or the table of a join's class.
 

@@ -45,7 +45,10 @@ def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
     for class_id, table in mapping.classes.items():
         own = mapping.lookup.classes[class_id]
         columns = {table.key: "key", **({table.time: "time"} if table.time else {})}
-        columns |= {column: f"only rows with {value} count" for column, value in table.counts.items()}
+        columns |= {
+            column: f"only rows with {'NULL' if value is None else value} count"
+            for column, value in table.counts.items()
+        }
         for label in (table.given, table.label.zh, table.label.en):
             columns |= {label: "name"} if label else {}
         for attribute in mapping.attributes[class_id].values():
@@ -56,7 +59,8 @@ def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
             less = f" * (1 - {attribute.less})" if attribute.less else ""
             name = f"{attribute.column} * {product}{less}" if product else attribute.column or ""
             name += f" - {attribute.since}" if attribute.since else ""
-            columns[name] = f"{attribute.labels.preferred(language)}, {attribute.type}{unit}{values}"
+            kind = attribute.type if attribute.confidence else f"{attribute.type} kept as a number"
+            columns[name] = f"{attribute.labels.preferred(language)}, {kind}{unit}{values}"
         shown = "; ".join(f"{name} ({what})" for name, what in columns.items())
         lines.append(f"- {table.name} ({own.labels.preferred(language)}): {shown}")
     for relation, join in mapping.relations:

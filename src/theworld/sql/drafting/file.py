@@ -28,7 +28,7 @@ from theworld.ontology.files.reading import ENDINGS, not_yaml, text_of
 from theworld.ontology.model import EnumValue, LabelColumns, Part, RelationJoin, Roles
 from theworld.text.tokens import has_ideographs
 
-ColumnType = Literal["text", "listed", "codes", "number", "integer", "date", "hidden"]
+ColumnType = Literal["text", "listed", "codes", "number", "integer", "date", "stamp", "hidden"]
 
 
 class _Drafted(Part):
@@ -45,7 +45,10 @@ class _Drafted(Part):
 class ColumnDraft(_Drafted):
     """One column."""
 
-    type: ColumnType = Field(default="text", description="`listed`: its values may be named in questions")
+    type: ColumnType = Field(
+        default="text",
+        description="`listed`: its values may be named in questions; `stamp`: a date kept as a number, not read",
+    )
     unit: str = ""
     total: Literal["sum", "average"] | None = Field(default=None, description="How its numbers are put together")
     times: tuple[str, ...] = Field(
@@ -65,8 +68,10 @@ class TableDraft(_Drafted):
     key: str
     name: tuple[str, ...] = Field(default=(), description="Columns that together name a row")
     date: str | None = Field(default=None, description="Column of when it happened")
-    counts: dict[str, str | int] = Field(default_factory=dict, description="Only rows with these values count")
-    tenant: str | None = Field(default=None, description="Column of whose row it is; only proposed, not enforced")
+    counts: dict[str, str | int | None] = Field(
+        default_factory=dict, description="Only rows with these values count; null: with none"
+    )
+    tenant: str | None = Field(default=None, description="Rows are shown only to the tenant named in this column")
     link: bool = Field(default=False, description="Only ties two tables together")
     columns: dict[str, ColumnDraft] = Field(default_factory=dict)
 
@@ -85,6 +90,16 @@ class MappingFile(Part):
     source: str = Field(default="", description="Address without user and password")
     tables: dict[str, TableDraft]
     questions: tuple[Confirmed, ...] = Field(default=(), description="Recalled as they are, and run by `check`")
+
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """The columns that say to which tenant alone a row is shown, each with its table."""
+        return tuple(f"{name}.{table.tenant}" for name, table in self.tables.items() if table.tenant)
+
+    def for_all(self) -> MappingFile:
+        """Return the mapping with every row shown to whoever asks."""
+        tables = {name: table.model_copy(update={"tenant": None}) for name, table in self.tables.items()}
+        return self.model_copy(update={"tables": tables})
 
 
 def read_mapping(file: Path) -> MappingFile | None:
@@ -163,11 +178,15 @@ def save_mapping(mapping: MappingFile, file: Path) -> None:
     partial.replace(file)
 
 
-_TYPES = {"listed": "string", "text": "string", "codes": "enum"}
+_TYPES = {"listed": "string", "text": "string", "codes": "enum", "stamp": "date"}
 
 
 def to_ontology(mapping: MappingFile) -> Ontology:
-    """Return the ontology that a mapping says, with one class a table; links of two tables are relations."""
+    """Return the ontology that a mapping says, with one class a table; links of two tables are relations.
+
+    Raises OntologyError naming the columns that refer to tables which the mapping does not have.
+    """
+    _check_references(mapping)
     classes = {name: table for name, table in mapping.tables.items() if not table.link}
     relations = [
         Relation(
@@ -182,7 +201,7 @@ def to_ontology(mapping: MappingFile) -> Ontology:
         )
         for name, table in classes.items()
         for column, draft in table.columns.items()
-        if draft.to is not None and draft.to in classes
+        if draft.to is not None and draft.to in classes and column != table.tenant
     ]
     for name, table in mapping.tables.items():
         ends = [(column, draft.to) for column, draft in table.columns.items() if draft.to in classes]
@@ -195,11 +214,20 @@ def to_ontology(mapping: MappingFile) -> Ontology:
                     confidence=table.sure,
                     source=_id(source or ""),
                     target=_id(target or ""),
-                    join=RelationJoin(table=name, source_key=first, target_key=second),
+                    join=RelationJoin(table=name, source_key=first, target_key=second, tenant=table.tenant),
                 )
             )
     own = tuple(_class(name, table) for name, table in classes.items())
     return Ontology(id=_id(mapping.database), classes=own, relations=tuple(relations))
+
+
+def _check_references(mapping: MappingFile) -> None:
+    refers = ((n, c, one.to) for n, table in mapping.tables.items() for c, one in table.columns.items() if one.to)
+    missing = [
+        f"{name}.{c} is `to: {to}`, which is no table here" for name, c, to in refers if to not in mapping.tables
+    ]
+    if missing:
+        raise OntologyError(f"the mapping does not fit together: {'; '.join(missing)}", where=mapping.database)
 
 
 def _id(*names: str) -> str:
@@ -221,12 +249,13 @@ def _class(name: str, table: TableDraft) -> OntologyClass:
         time=table.date,
         counted=True,
         counts=table.counts,
+        tenant=table.tenant,
     )
     attributes = tuple(
         Attribute(
             id=_id(column),
             labels=_labels(draft.called, column),
-            confidence=draft.sure,
+            confidence=draft.sure if draft.type != "stamp" else 0.0,
             type="enum" if draft.codes else _TYPES.get(draft.type, draft.type),
             unit=draft.unit or None,
             values=tuple(
@@ -240,7 +269,7 @@ def _class(name: str, table: TableDraft) -> OntologyClass:
             less=draft.less,
         )
         for column, draft in table.columns.items()
-        if draft.to is None and draft.type != "hidden"
+        if draft.to is None and draft.type != "hidden" and column != table.tenant
     )
     return OntologyClass(
         id=_id(name), labels=_labels(table.called, name), confidence=table.sure, table=place, attributes=attributes

@@ -50,10 +50,15 @@ class TableFacts:
     comment: str
     columns: dict[str, ColumnFacts]
     key: tuple[str, ...]
-    foreign: dict[str, str]
-    """By column: the table it refers to, as declared."""
+    refers: dict[tuple[str, ...], str]
+    """By the column, or the columns together, that are a key: the table it refers to, as declared."""
     sample: tuple[tuple[Any, ...], ...]
     """The rows looked at, their cells in the order of the columns."""
+
+    @property
+    def foreign(self) -> dict[str, str]:
+        """By column: the table it alone refers to, as declared."""
+        return {own[0]: other for own, other in self.refers.items() if len(own) == 1}
 
 
 @contextmanager
@@ -106,10 +111,22 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
             key = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
             about = inspector.get_table_comment(name).get("text") if engine.dialect.supports_comments else None
             ends = ((one["constrained_columns"], one["referred_table"]) for one in inspector.get_foreign_keys(name))
-            single = {own[0]: known.get(other.casefold()) for own, other in ends if len(own) == 1}
-            foreign = {column: other for column, other in single.items() if other is not None}
-            found[name] = TableFacts(name, about or "", columns, key, foreign, tuple(map(tuple, rows)))
+            refers = {tuple(own): known[other.casefold()] for own, other in ends if other.casefold() in known}
+            found[name] = TableFacts(name, about or "", columns, key, refers, tuple(map(tuple, rows)))
     return found
+
+
+def left_out(url: str) -> list[str]:
+    """Return the views, and the tables and views of other schemas, that are not looked at. Raises DatabaseError."""
+    with opened(url) as engine:
+        inspector = sa.inspect(engine)
+        own = inspector.default_schema_name
+        others = [one for one in inspector.get_schema_names() if one not in {own, "information_schema", "pg_catalog"}]
+        found = [*inspector.get_view_names()]
+        for schema in others if engine.dialect.name != "sqlite" else ():
+            names = (*inspector.get_table_names(schema), *inspector.get_view_names(schema))
+            found += [f"{schema}.{name}" for name in names]
+        return sorted(found)
 
 
 def _sample(connection: sa.Connection, table: str, kinds: Mapping[str, Kind]) -> list[Any]:

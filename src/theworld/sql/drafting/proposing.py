@@ -9,7 +9,7 @@ person writes `contains: true`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import PurePath
 from typing import Any
@@ -25,6 +25,7 @@ GLOSSARY: Mapping[str, Any] = load_table("theworld.sql", "data/glossary.yaml")
 LONGEST_VALUE = 60
 _BRACKET = re.compile(r"\s*[(（\[]\s*(.{1,20}?)\s*[)）\]]\s*$")
 """The unit in a column's name: Deposit (EUR)."""
+_DAY = re.compile(r"(18|19|20|21)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 _LETTER = re.compile(r"[^\W\d_]")
 _CODE = re.compile(r"(-?\d+)\s*[=:：\-]?\s*([^\W\d_][^\s,，;；/、\d]*)")
 
@@ -64,15 +65,16 @@ class _Draft:
 
     def _table(self, table: TableFacts) -> TableDraft:
         keys = self._keys(table)
-        key = table.key[0] if table.key else next(iter(table.columns))
+        key = next(iter([*_without_tenant(table.key), *table.key, *table.columns]))
         link = len(table.key) == 2 and set(table.key) <= set(keys) and len(table.columns) == 2
-        counts: dict[str, str | int] = {}
+        counts: dict[str, str | int | None] = {}
         tenant = None
         columns: dict[str, ColumnDraft] = {}
         for column in table.columns.values():
             words = words_of(column.name)
-            if _is_one_of(column.name, "deleted") and set(map(str, column.values)) <= {"0", "1"}:
-                counts[column.name] = _stored(column, "0")
+            deleted = _not_deleted(table, column)
+            if deleted is not None:
+                counts |= deleted
                 continue
             if _is_one_of(column.name, "tenants"):
                 tenant = column.name
@@ -81,8 +83,8 @@ class _Draft:
             elif column.name != key or has_ideographs(column.comment) or not words.endswith(" id"):
                 columns[column.name] = self._column(table, column)
         columns |= _line_amount(table, columns)
-        label, own = _naming(table), words_of(table.name)
-        unsaid = self._called[table.name] == (own,) and _is_short(own)
+        label, words = _naming(table), words_of(table.name)
+        unsaid = self._called[table.name] == (words,) and _is_short(words)
         return TableDraft(
             called=self._called[table.name],
             sure=0.6 if unsaid else 0.9,
@@ -97,9 +99,10 @@ class _Draft:
 
     def _keys(self, table: TableFacts) -> dict[str, tuple[str, float, str]]:
         """Return the columns that hold keys of tables: which, how sure, why."""
-        found = {c: (target, 1.0, "") for c, target in table.foreign.items()}
+        parts = {name for key in composite_keys(table) for name in key}
+        found = {c: (target, 1.0, "") for c, target in self._declared(table).items() if c not in parts}
         for column in table.columns.values():
-            if column.name in found or not column.values or table.key == (column.name,):
+            if column.name in {*found, *parts} or not column.values or table.key == (column.name,):
                 continue
             for other in self._facts.values():
                 if len(other.key) != 1 or (other.name == table.name and column.name == other.key[0]):
@@ -109,6 +112,12 @@ class _Draft:
                 if why and (len(key.values) > MOST_VALUES or set(column.values) <= set(key.values)):
                     found[column.name] = (other.name, 0.85, f"{why}, all values are keys of {other.name}")
         return found
+
+    def _declared(self, table: TableFacts) -> dict[str, str]:
+        """Return the tables that single columns are declared to refer to, a tenant beside them not counted."""
+        hidden = {name for name, _ in self._kinds.values()}
+        own = {key: _without_tenant(key) or [*key] for key in table.refers}
+        return {own[k][0]: other for k, other in table.refers.items() if len(own[k]) == 1 and other not in hidden}
 
     def _relation(self, table: TableFacts, column: ColumnFacts, target: str, sure: float, why: str) -> ColumnDraft:
         own = without_ending(words_of(column.name))
@@ -138,18 +147,23 @@ class _Draft:
         codes, sure, why = self._codes_of(table, column, called)
         if codes:
             made |= {"type": "codes", "codes": codes, "sure": sure, "why": why}
+        elif other := _no_quantity(column, words):
+            made |= other
         elif numeric and column.name not in table.key and not _is_one_of(column.name, "tenants"):
             total = "average" if "unit price" in called else "sum"  # what one piece costs adds up to nothing
             made |= {"type": column.kind, "total": total, "unit": GLOSSARY["units"].get(unit, bracket)}
-            billed = GLOSSARY["revenue"]
-            tables = {part for label in self._called[table.name] for part in (label, *label.split())}
-            if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and _main_date(table):
-                made["called"] = tuple(dict.fromkeys((*made["called"], *billed["called"])))
+            if {words, said} & {*GLOSSARY["revenue"]["columns"]} and self._is_billed(table):
+                made["called"] = tuple(dict.fromkeys((*made["called"], *GLOSSARY["revenue"]["called"])))
                 made |= {"sure": 0.8, "why": "an amount of what is sold or billed"}
         else:
             listed = "listed" if column.kind == "text" and _is_listed(column, words) else "text"
             made["type"] = {"date": "date", "other": "hidden"}.get(column.kind, listed)
         return ColumnDraft(**made)
+
+    def _is_billed(self, table: TableFacts) -> bool:
+        """Return whether rows are what is sold or billed at a time."""
+        tables = {part for label in self._called[table.name] for part in (label, *label.split())}
+        return bool(tables & {*GLOSSARY["revenue"]["tables"]}) and _main_date(table) is not None
 
     def _codes_of(
         self, table: TableFacts, column: ColumnFacts, called: tuple[str, ...]
@@ -167,8 +181,72 @@ class _Draft:
         inline = dict(_CODE.findall(column.comment))
         if len(inline) >= 2 and stored <= set(inline):
             return {_stored(column, code): labels_for(label) for code, label in inline.items()}, 0.9, "comment"
-        flags = stored <= {"0", "1"} and len(stored) > 1 and column.name not in table.key
-        return ({_stored(column, "1"): called} if flags or column.kind == "boolean" else {}), 0.85, "holds 0 and 1"
+        flag = column.kind == "boolean" or (stored == {"0", "1"} and column.name not in table.key)
+        sure = _sure_flag(column) if flag else 0
+        return ({_stored(column, "1"): called} if sure else {}), sure, "holds 0 and 1"
+
+
+def _not_deleted(table: TableFacts, column: ColumnFacts) -> dict[str, str | int | None] | None:
+    """Return what a column that marks rows as deleted holds in the others: 0, or nothing; None for another column."""
+    stored = set(map(str, column.values))
+    if _is_one_of(column.name, "deleted") and (column.kind == "boolean" or stored <= {"0", "1"}):
+        return {column.name: _stored(column, "0")}
+    place = [*table.columns].index(column.name)
+    if _is_one_of(column.name, "deleted_when") and not any(row[place] == "" for row in table.sample):
+        return {column.name: _stored(column, "0") if "0" in stored else None}
+    return None
+
+
+def _ends_in(words: str, section: str) -> bool:
+    """Return whether the last word of a name is one of a list of the glossary."""
+    chinese = tuple(word for word in GLOSSARY[section] if has_ideographs(word))
+    return words.endswith(chinese) or words.rsplit(maxsplit=1)[-1] in GLOSSARY[section]
+
+
+def _is_numbered(words: str) -> bool:
+    """Return whether a name says that its numbers tell things apart: account no, 会员编号."""
+    return words != "number" and (words in GLOSSARY["endings"] or without_ending(words) != words)
+
+
+def _is_stamp(column: ColumnFacts) -> bool:
+    """Return whether a column is called a date and holds such numbers: 20240131, or seconds since 1970."""
+    if column.kind not in {"integer", "number"} or not _ends_in(words_of(column.name), "moments"):
+        return False
+    return bool(column.values) and (
+        all(_DAY.fullmatch(str(value)) for value in column.values)
+        or all(10**8 <= value < 10**10 or 10**11 <= value < 10**13 for value in column.values)
+    )
+
+
+def _no_quantity(column: ColumnFacts, words: str) -> dict[str, str]:
+    """Return what is drafted of a column whose numbers add up to nothing; nothing of another."""
+    if _is_stamp(column):
+        return {"type": "stamp", "why": "dates kept as numbers: questions by it are declined"}
+    if column.kind in {"integer", "number"} and (_ends_in(words, "kinds") or _is_numbered(words)):
+        return {"type": column.kind, "why": "numbers that add up to nothing"}
+    return {}
+
+
+def _sure_flag(column: ColumnFacts) -> float:
+    """Return how sure it is that 1 in a column means what it is called: is open, 是否营业; 0 of a kind."""
+    words = words_of(column.name)
+    if _ends_in(words, "kinds"):
+        return 0
+    first, last = words.split(maxsplit=1)[0], words.rsplit(maxsplit=1)[-1]
+    chinese = tuple(w for w in GLOSSARY["flags"] if has_ideographs(w))
+    known = labels_for(words, sections=("values",)) != (words,)
+    said = first in GLOSSARY["flags"] or words.startswith(chinese) or known or last.endswith(("ed", "able", "ible"))
+    return 0.85 if said or column.kind == "boolean" else 0.6
+
+
+def composite_keys(table: TableFacts) -> dict[tuple[str, ...], str]:
+    """Return the keys of several columns, and the tables they refer to: no relation stands for one of them."""
+    return {key: target for key, target in table.refers.items() if len(_without_tenant(key)) > 1}
+
+
+def _without_tenant(key: Iterable[str]) -> list[str]:
+    """Return the columns of a key that tell the rows of one tenant apart."""
+    return [column for column in key if not _is_one_of(column, "tenants")]
 
 
 def _is_one_of(name: str, section: str) -> bool:
@@ -218,7 +296,8 @@ def _naming(table: TableFacts) -> tuple[str, ...]:
 
 def _main_date(table: TableFacts) -> str | None:
     """Return the column of when a row happened: the first date that is no birthday nor term."""
-    dates = [c for c in table.columns.values() if c.kind == "date"]
+    own = [c for c in table.columns.values() if not _is_one_of(c.name, "deleted_when")]
+    dates = [c for c in own if c.kind == "date"] or [c for c in own if _is_stamp(c)]
     refers = [c for c in table.columns if c not in table.key and without_ending(words_of(c)) != words_of(c)]
     if not (table.foreign or refers or any(words_of(c.name).startswith(singular(words_of(table.name))) for c in dates)):
         return None  # what refers to nothing seldom happens: it is a thing with a date

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Filter, Group, Plan, UnclearError
 from theworld.sql.questions.lexicon import Term, TermKind
@@ -97,15 +98,30 @@ def check_all_used(plans: Sequence[Plan], terms: Sequence[Term], found: Restrict
             raise UnclearError(f"{term.text!r} {rule.why}")
 
 
+def _compared(plans: Sequence[Plan], mapping: DatabaseMapping) -> Iterator[Attribute]:
+    """Yield the attributes that rows are narrowed down, timed or put together by."""
+    for plan in plans:
+        found = {(plan.time_path[-1].target if plan.time_path else plan.base, plan.time_column)}
+        found |= {(one.class_id, one.column) for one in plan.filters}
+        found |= {(f.class_id, str(f.values[0])) for f in plan.filters if f.operator in {"later", "earlier"}}
+        for class_id, column in found:
+            own = mapping.attributes.get(class_id, {}).values()
+            yield from (one for one in own if one.column == column and not one.times)
+        if plan.group is not None and plan.group.attribute is not None:
+            yield plan.group.attribute
+
+
 def check_sure(plans: Sequence[Plan], mapping: DatabaseMapping) -> None:
     """Raise UnclearError when plans rest on a part of the mapping that is only guessed."""
     used = _Used(plans, mapping)
     parts = [
         *(mapping.lookup.classes[c] for c in sorted(used.classes)),
         *(mapping.lookup.relations[r] for r in sorted(used.relations)),
-        *sorted(used.told, key=lambda attribute: attribute.id),
+        *sorted({*used.told, *_compared(plans, mapping)}, key=lambda attribute: attribute.id),
     ]
     for part in parts:
+        if part.confidence == 0 and isinstance(part, Attribute) and part.type == "date":
+            raise UnclearError(f"the dates of {part.labels.preferred('en') or part.id!r} are kept as numbers, not read")
         if part.confidence < LEAST_SURE:
             name, sure = part.labels.preferred("en") or part.id, f"(sure {part.confidence:g})"
             raise UnclearError(f"what {name!r} is has only been guessed {sure}; confirm it in the mapping")

@@ -102,10 +102,17 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
     terms = [term._replace(written=question.text[term.start : term.end]) for term in terms]
-    meant = _beside_others([_as_written(term) for term in terms])
+    meant = _with_had(_beside_others([_as_written(term) for term in terms]))
     dating = period_verbs(meant)  # what was shipped in March was shipped then, whatever its status (shipped) is now
     meant = [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in meant]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
+
+
+def _with_had(terms: list[Term]) -> list[Term]:
+    """Return the terms, the classes among them marked that something is said to have: orders with an employee."""
+    told = [term for term in terms if term.text not in CUES["articles"]]
+    had = [b for a, b in pairwise(told) if a.of("empty") and a.text in CUES["having"] and b.of("class")]
+    return [t._replace(meanings=(*t.meanings, Meaning("had", ""))) if t in had else t for t in terms]
 
 
 def _beside_others(terms: list[Term]) -> list[Term]:

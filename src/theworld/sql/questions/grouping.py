@@ -55,7 +55,7 @@ def group_of(term: Term, base: str, found: Restrictions) -> Group:
         return Group((*by_class(roles[0].source, base, found).path, join), roles[0].target)
     named = [(m.owner, found.mapping.attribute(m.name)) for m in term.of("attribute")]
     own = [one for one in named if one[0] == base] or [one for one in named if one[0] in found.via] or named
-    if len(own) != 1 or own[0][1].type not in {"enum", "string", "boolean"}:
+    if len(own) != 1 or own[0][1].type == "date" or is_measure(own[0][1]):
         raise UnclearError(f"rows cannot be put together by {term.text!r}")
     return Group(by_class(own[0][0], base, found).path, *own[0])
 

@@ -20,7 +20,7 @@ TermKind = Literal[
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
     "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated", "gone", "object",
-    "several", "distinct", "first_name", "elapsed", "moment", "sequence",
+    "several", "distinct", "first_name", "elapsed", "moment", "sequence", "had",
 ]  # fmt: skip
 """What a stretch of a question is."""
 

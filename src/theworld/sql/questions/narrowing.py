@@ -50,6 +50,8 @@ class Restrictions:
     """Whether a negation means that nothing of the kind happened: never sold, no orders, not bought by somebody."""
     alternatives: list[tuple[Term, Term]] = field(default_factory=list)
     """Terms with "or" between them: they must narrow one column."""
+    had: list[Term] = field(default_factory=list)
+    """Classes of which the rows are said to have one: orders with an employee."""
     given: list[Term] = field(default_factory=list)
     """Classes, attributes and verbs: rows that have one, or where it is negated none."""
     happened: bool = False
@@ -85,7 +87,10 @@ class Restrictions:
         never = {item.path[0] for item in given if item.negated and item.path and not item.path[0].single}
         if any(item.path and item.path[0] in never for item in merged):
             raise UnclearError("it is not clear whether nothing happened at all, or not to what is named")
-        return (*merged, *self.compared, *related, *given)
+        reached = {step.target for item in (*merged, *related, *given) for step in item.path}
+        had = [term for term in self.had if not term.owners("class") & {base, *reached}]
+        had = [term for term in had if all(self.mapping.path(base, one, single=True) for one in term.owners("class"))]
+        return (*merged, *self.compared, *related, *given, *(self._given(term, base) for term in had))
 
     def _named_or_valued(self, base: str) -> list[Filter]:
         """Return the conditions of instances and values, those on one column as one: "raised and cut" is either."""
@@ -147,9 +152,8 @@ class Restrictions:
             path = self._path(base, classes[0]) if event is None else self.mapping.over(event, base, event)
             key = self.mapping.classes[classes[0]].key
             return Filter(path, classes[0], key, "exists", (), term.written, negated=negated)
-        none: tuple[Cell, ...] = ("",) if own[0].type in {"string", "enum"} else (0,) if is_measure(own[0]) else ()
         path = self._path(base, owner)
-        return Filter(path, owner, own[0].column or "", "filled", none, term.written, negated=negated)
+        return Filter(path, owner, own[0].column or "", "filled", _nothing(own[0]), term.written, negated=negated)
 
     def _path(self, base: str, class_id: str) -> Path:
         path = self.mapping.path(base, class_id, via=self.via)
@@ -192,6 +196,14 @@ class Restrictions:
         return Filter(path, class_id, column, "in", tuple(choices[name]), term.written, below, negated)
 
 
+def _nothing(attribute: Attribute) -> tuple[Cell, ...]:
+    """Return what a column holds, beside NULL, where there is nothing; codes that are numbers are never empty."""
+    if is_measure(attribute):
+        return (0,)
+    texts = all(isinstance(value.in_column, str) for value in attribute.values)
+    return ("",) if attribute.type in {"string", "enum"} and texts else ()
+
+
 def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restrictions:
     """Return what narrows the rows down, with the terms that say so."""
     found = Restrictions(mapping)
@@ -223,6 +235,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             found.used.add(term)
     _numbers(terms, found)
     rest = [term for term in terms if term not in found.used]
+    found.had = [term for term in rest if term.of("had") and not term.of("attribute")]
     relations = (m.name for t in terms for m in t.of("relation", "inverse", "role"))
     found.via = frozenset(relations) | classes_named(rest)
     return found
@@ -304,13 +317,20 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         kind = words[0].of("compared_after" if after else "compared")[0].name if words else "="
         class_id, attribute = _measure_named(terms[place], classes_named(terms), found.mapping)
         quantity: Quantity = term.of("number")[0].value
-        units = (attribute.unit.en, attribute.unit.zh) if attribute.unit else ("",)
-        value = next((v for unit in units if (v := quantity.in_unit(unit)) is not None), None)
+        value = _in_unit_of(attribute, quantity)
         if value is None:
             raise UnclearError(f"{term.text!r} is not in the unit of {attribute.id}")
-        label, column = f"{terms[place].text} {kind} {value:g}", attribute.column or ""
+        shown = value if isinstance(value, int) else f"{value:g}"
+        label, column = f"{terms[place].text} {kind} {shown}", attribute.column or ""
         found.compared.append(Filter((), class_id, column, cast("Operator", kind), (value,), label))
         found.used |= {term, terms[place], *words}
+
+
+def _in_unit_of(attribute: Attribute, quantity: Quantity) -> int | float | None:
+    """Return a number in the unit of an attribute, None where it has none; in its own it keeps all digits."""
+    units = (attribute.unit.en, attribute.unit.zh) if attribute.unit else ("",)
+    value, exact = next((v for unit in units if (v := quantity.in_unit(unit)) is not None), None), quantity.value
+    return exact if isinstance(exact, int) and 2**53 <= exact < 2**63 and float(exact) == value else value
 
 
 def _measure_named(term: Term, named: set[str], mapping: DatabaseMapping) -> tuple[str, Attribute]:

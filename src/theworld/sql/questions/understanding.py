@@ -302,7 +302,9 @@ def _described_by(class_id: str, mapping: DatabaseMapping, but: str | None = Non
     """Return the first attributes of rows, but for a column and for those that name them."""
     table = mapping.classes[class_id]
     told = {but, table.key, table.label.zh, table.label.en, table.given}
-    return tuple(one for one in mapping.attributes[class_id].values() if one.column not in told)[:MOST_SHOWN]
+    return tuple(one for one in mapping.attributes[class_id].values() if one.column not in told and one.confidence)[
+        :MOST_SHOWN
+    ]
 
 
 def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> str:
