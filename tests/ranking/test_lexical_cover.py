@@ -4,7 +4,7 @@ import pytest
 
 from reranker_suite import candidate
 from theworld.questions import read_question
-from theworld.ranking.greedy_cover import BELOW_HEADING, IN_TEXT, identifier_cover, names_title
+from theworld.ranking.greedy_cover import BELOW_HEADING, IN_TEXT, exact_cover, names_title
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def test_an_identifier_is_whole_and_nearest_where_the_heading_has_it() -> None:
         candidate("b#0", "Guide", "Set DB_HOST first."),
         candidate("c#0", "Settings", "## DB_HOST_PORT\n\nOf MY_DB_HOST, the db host."),
     ]
-    near = identifier_cover(read_question("What does DB_HOST do?"), notes)
+    near = exact_cover(read_question("What does DB_HOST do?"), notes)
     assert near[:, 0].tolist() == pytest.approx([1.0, BELOW_HEADING, IN_TEXT, 0.0])
-    assert identifier_cover(read_question("What does it do?"), notes).shape == (4, 0)
+    assert exact_cover(read_question("What does it do?"), notes).shape == (4, 0)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_an_identifier_is_whole_and_nearest_where_the_heading_has_it() -> None:
     ],
 )
 def test_a_row_that_begins_with_an_identifier_is_about_it(text: str, about: bool | None) -> None:
-    (near,) = identifier_cover(read_question("Phone of M017"), [candidate("a#0", "Members", text)])[:, 0].tolist()
+    (near,) = exact_cover(read_question("Phone of M017"), [candidate("a#0", "Members", text)])[:, 0].tolist()
     assert near == pytest.approx(0.0 if about is None else BELOW_HEADING if about else IN_TEXT)
 
 
@@ -76,14 +76,14 @@ def test_a_row_that_begins_with_an_identifier_is_about_it(text: str, about: bool
 )
 def test_a_record_is_nearest_to_its_whole_name(question: str, text: str, near: float | None) -> None:
     notes = [candidate("a#0", "List", text), candidate("b#0", "Other", "Mara and Lind, 林 小满.")]
-    found = identifier_cover(read_question(question), notes)
+    found = exact_cover(read_question(question), notes)
     assert found.shape == (2, 0) if near is None else found[:, 0].tolist() == pytest.approx([near, 0.0])
 
 
 def test_words_of_many_notes_are_no_record() -> None:
     texts = ["| core developer | 5 |\n| release manager | 1 |", *["A core developer votes."] * 3]
     notes = [candidate(f"a#{i}", "List", text) for i, text in enumerate(texts)]
-    assert identifier_cover(read_question("Who is a core developer?"), notes).shape == (4, 0)
+    assert exact_cover(read_question("Who is a core developer?"), notes).shape == (4, 0)
 
 
 def test_a_day_is_the_same_in_whatever_form() -> None:
@@ -96,4 +96,4 @@ def test_a_day_is_the_same_in_whatever_form() -> None:
     notes = [candidate(f"a#{i}", "List", text) for i, text in enumerate(texts)]
     expected = pytest.approx([BELOW_HEADING, IN_TEXT, BELOW_HEADING, 0.0])
     for question in ("what is on 15 october", "Who works October 15?", "10月15日谁值班"):
-        assert identifier_cover(read_question(question), notes)[:, 0].tolist() == expected
+        assert exact_cover(read_question(question), notes)[:, 0].tolist() == expected

@@ -19,8 +19,8 @@ from theworld.ranking.greedy_cover import (
     CoverWeights,
     Floats,
     coverage_of,
+    exact_cover,
     greedy_cover,
-    identifier_cover,
     importance_of,
     lexical_cover,
     names_title,
@@ -202,7 +202,7 @@ class EvidenceSetReranker:
                 here /= 2.0  # its notes have units of another kind too, which count the other half
             importance = (importance_of(kind.idf, self._weights.idf_power) * here).astype(np.float32)
             columns.append((kind, importance))
-        near = identifier_cover(question, candidates)
+        near = exact_cover(question, candidates)
         numbers = (IDENTIFIERS, len(question.identifiers)), (RECORDS, near.shape[1] - len(question.identifiers))
         if near.size:
             shares = [np.full(number, weight / max(number, 1), dtype=np.float32) for weight, number in numbers]

@@ -241,7 +241,7 @@ def _records_of(text: str) -> frozenset[str]:
 def _record_names(question: Question, candidates: Sequence[Candidate]) -> list[str]:
     """Return what cells and records of the notes are called that the question names whole.
 
-    Words of a name that stand together say more than those words here and there: of 300 customers 20 have either name.
+    Words of a name that stand together say more than those words here and there: many customers have either name.
     """
     keys = frozenset[str]().union(*(_records_of(note.text) for note in candidates))
     found = sorted(filter(question.names, keys), key=lambda key: (-len(key), key))
@@ -250,8 +250,8 @@ def _record_names(question: Question, candidates: Sequence[Candidate]) -> list[s
     return [key for key in longest if sum(key in text for text in texts) <= max(1.0, MOST_RECORDS * len(texts))]
 
 
-def identifier_cover(question: Question, candidates: Sequence[Candidate]) -> Floats:
-    """Return (n, m): how near each note is to each identifier of the question, by where it holds it whole.
+def exact_cover(question: Question, candidates: Sequence[Candidate]) -> Floats:
+    """Return (n, m): how near each note is to each identifier, record and day of a question, by where it holds it whole.
 
     To words and vectors one setting is much like the others: `DB_HOST` shares both its words with `DB_HOST_PORT`. So is
     one row of a table, by what it is of, and 15 October is none of the words of 2025-10-15.

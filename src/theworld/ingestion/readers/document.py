@@ -27,8 +27,8 @@ Plain = str | int | float | bool | list[str]
 LONGEST_LINE = 1_000_000
 """Characters; a longer line is data (minified, encoded), not text."""
 BINARY_SHARE, BINARY_SHARE_UTF8 = 0.01, 0.05
-"""A text with more control characters than this share is binary; more may stand in what is UTF-8 without a NUL.
-Of 25,000 such files on a disk, texts had up to 0.0095 (an input method may leave some), compiled ones at least 0.17."""
+"""A text with more control characters than this share is binary; more may stand in what is UTF-8 without a NUL,
+where an input method has left some: files that a compiler wrote have several times as many."""
 COMMON_SHARE = 0.5
 """Least share of everyday Chinese characters among the non-ASCII ones for bytes to be taken as GB 18030 or Big5."""
 FULL_PARAGRAPH = 300
