@@ -251,7 +251,7 @@ def _record_names(question: Question, candidates: Sequence[Candidate]) -> list[s
 
 
 def exact_cover(question: Question, candidates: Sequence[Candidate]) -> Floats:
-    """Return (n, m): how near each note is to each identifier, record and day of a question, by where it holds it whole.
+    """Return (n, m): how near each note is to each identifier, record and day of a question, by where it has it whole.
 
     To words and vectors one setting is much like the others: `DB_HOST` shares both its words with `DB_HOST_PORT`. So is
     one row of a table, by what it is of, and 15 October is none of the words of 2025-10-15.

@@ -175,7 +175,7 @@ class AskRequest(Options):
     stream: bool = Field(default=True, description="True: server-sent events; false: one JSON reply")
     use_model: bool = Field(default=True, description="False forbids any language-model call")
     clarify: bool = Field(default=False, description="Ask back when a reference is ambiguous")
-    choice: Annotated[StrictInt, Field(ge=1, le=1000)] | Annotated[str, Field(max_length=1000)] | None = Field(
+    choice: Annotated[StrictInt, Field(ge=-1000, le=1000)] | Annotated[str, Field(max_length=1000)] | None = Field(
         default=None, description="The answer to what was asked back: a number or a name"
     )
     language: Literal["zh", "en"] | None = Field(default=None, description="Answer language; default: the question's")
