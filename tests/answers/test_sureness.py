@@ -124,6 +124,8 @@ def test_a_note_outside_a_list_counts_like_the_last_one_in_it() -> None:
         ("May I work on a Saturday in June?", "en", "It runs.", 0.0),
         ("怎么挂 PVC？", "zh", "用 Helm 部署。", 1.0),
         ("怎么用 helm 部署？", "zh", "用 Helm 部署。", 0.0),
+        ("群晖 dsm6 怎么装？", "zh", "DSM 6 上这样安装。", 0.0),
+        ("群晖 dsm6 怎么装？", "zh", "DSM 7 上这样安装。", 1.0),
         ("为什么很慢？", "zh", "用 Helm 部署。", 0.0),
         ("is inv-2026-0199 paid", "en", "INV-2026-0198, paid", 1.0),
         ("is inv-2026-0199 paid", "en", "INV-2026-0199, open", 0.0),

@@ -365,6 +365,16 @@ def test_a_term_stays_with_its_definition_and_a_caption_with_its_table() -> None
     assert "**Advancement**\n\n| Level | Points |" in "\n".join(note.text for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("number", "words", "limit"),
+    [("第{}条　", "醉酒驾驶机动车的，由交通管理部门约束。", 140), ("Article {}. ", "Whoever drives needs a licence.", 240)],
+)
+def test_no_note_begins_within_a_numbered_provision(number: str, words: str, limit: int) -> None:
+    provisions = [f"{number.format(n)}{words}\n\n{words * 2}\n\n(a) {words}" for n in range(1, 9)]
+    notes = list(iter_notes("\n\n".join(provisions), NoteSettings(max_characters_en=limit, max_characters_zh=limit)))
+    assert [note.text for note in notes] == provisions
+
+
 def test_a_question_and_its_reply_are_in_one_note() -> None:
     chat = [f"17:{i:02} Ann: The roaster is warm." for i in range(30)]
     chat[1:-1:4] = [f"17:{i:02} Bo: Who has scale {i}?" for i in range(1, 29, 4)]

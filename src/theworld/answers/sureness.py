@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from theworld.questions import Question, read_question
@@ -81,11 +82,23 @@ def signs(
     coverage = USUAL["coverage"] if best.covered is None or across else best.covered
     # Among Chinese notes an English name has another form.
     names = question.name_tokens if question.language == "zh" or best.language != "zh" else frozenset[str]()
-    unknown = bool(names) and not names <= frozenset[str]().union(*(token_set(f"{n.title} {n.text}") for n in ranked))
-    if question.identifiers:  # written as they are, whatever the language
-        held = "\n".join(line for n in ranked for line in (n.title, *n.section, n.lead, n.text)).casefold()
-        unknown = unknown or any(one.casefold() not in held for one in question.identifiers)
+    unknown = _is_unknown(names, question.identifiers, ranked)
     return 1.0, words, meaning, coverage, float(unknown)
+
+
+def _is_unknown(names: AbstractSet[str], identifiers: Sequence[str], ranked: Sequence[Candidate]) -> bool:
+    """Return whether one of the names (index tokens) or identifiers is in none of the notes; DSM 6 is dsm6 too."""
+    missing = names - frozenset[str]().union(*(token_set(f"{n.title} {n.text}") for n in ranked)) if names else set()
+    if not missing and not identifiers:
+        return False
+    held = "\n".join(line for n in ranked for line in (n.title, *n.section, n.lead, n.text)).casefold()
+    numbered = {name for name in missing if any(map(str.isdigit, name))}
+    together = "".join(held.split()) if numbered else ""
+    return (
+        missing > numbered
+        or any(name not in together for name in numbered)
+        or any(one.casefold() not in held for one in identifiers)  # written as they are, whatever the language
+    )
 
 
 def _score(note: Candidate, found: Found, channel: Literal["sparse", "dense"]) -> float:

@@ -3,6 +3,7 @@
 1. What belongs together is taken together: a heading with the block after it, a list, table or code with the sentence
    that introduces it (a *group*). A block above the limit is divided at its parts (items, rows, lines, messages,
    sentences), and its lead (a table's header, the introduction) goes with every piece that does not hold it itself.
+   So is a numbered provision (第三条, Article 5, 4.2) with the paragraphs after it that have no number.
 2. The groups of a section make one note while they fit the limit of their language.
 3. A few words go with their neighbour in the section or in one inside it, even beyond the limit.
 4. Small neighbouring sections of one document are joined, headings inside: a note of a few words says little by itself.
@@ -46,6 +47,10 @@ _FOREIGN = re.compile(
 _GROUP = re.compile(r"[ \t]*\|(?=[^|\n]*\w)(?:\\.|[^|\\\n])*\|(?:[ \t]*\|)+[ \t]*$", re.M)
 """A row of a table that says something in its first column only: it is about the rows below."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_PROVISION = re.compile(
+    r"[*_ \t\u3000]*(?:第[\d〇零一二三四五六七八九十百千]+条|(?:Article|Section|Rule|Clause|§)\s*\d|\d+(?:\.\d+)+\.?\s)"
+)
+"""How a numbered provision of a law, a contract, rules of a house begins."""
 _MOMENT = (
     r"(?:\d{1,4}(?:[-./]\d{1,2}[-./]|年\d{1,2}月)\d{1,4}|(?:上午|下午|中午|晚上|凌晨)?\d{1,2}[:：]\d\d|"
     r"[A-Z][a-z]{2,8}\.? +\d{1,2}\b|\d{1,2}\.? [A-Z][a-z]{2,8}\.? \d{4})(?!\d)"
@@ -125,6 +130,10 @@ def iter_notes(
 
     first = _titled_section(blocks, title)
 
+    def in_provision(current: _Group, group: _Group) -> bool:
+        begun = _PROVISION.match(text, current.start) and not _PROVISION.match(text, group.start)
+        return bool(begun) and in_section(current, group)
+
     def in_section(current: _Group, group: _Group) -> bool:
         alike = group.section == current.section and not group.heading and not group.lead
         return alike and _fits(text, current.start, group.end, limits)
@@ -144,7 +153,9 @@ def iter_notes(
         return (beside or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
 
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
-    for group in _joined(_joined(_joined(groups, in_section), little), small):
+    for fit in (in_provision, in_section, little, small):
+        groups = _joined(groups, fit)
+    for group in groups:
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
         section = group.section[1:] if group.section[:1] == first else group.section

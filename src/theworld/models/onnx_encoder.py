@@ -24,6 +24,7 @@ from theworld.models.protocols import Embedded, FloatArray, TokenVectors, unit
 from theworld.native_memory import release_memory
 from theworld.packages import import_package, weights_id
 from theworld.single_flight import Lazy
+from theworld.text.tokens import function_words
 
 Pooling = Literal["mean", "cls"]
 Kind = Literal["query", "passage"]
@@ -94,14 +95,17 @@ class OnnxEncoder(OnnxModel):
             )
         self._output = hidden.name
 
-    def encode(self, prefix: str, text: str) -> Embedded:
+    def encode(self, prefix: str, text: str, kind: Kind = "passage") -> Embedded:
         """Return the vector of prefix and text, and the token vectors of their words.
 
-        Punctuation has none, as in ColBERT (SIGIR 2020): a seventh of the tokens, and measured, no recall.
+        Punctuation has none, as in ColBERT (SIGIR 2020): a seventh of the tokens, and measured, no recall. Nor have
+        function words of a query: in texts that say neither "how do I" nor "my" they count as rare.
         """
         text = encodable(prefix + text)
         encoding, hidden = self.run(self._output, text)
         content = _of_words(encoding, text)
+        if kind == "query" and (said := content & ~_of_function_words(encoding, text)).any():
+            content = said
         pooled = hidden.mean(axis=0) if self.files.pooling == "mean" else hidden[0]
         return Embedded(unit(pooled), token_vectors(np.asarray(encoding.ids)[content], hidden[content]))
 
@@ -116,11 +120,20 @@ def _of_words(encoding: Any, text: str) -> NDArray[np.bool_]:
     return np.asarray(content & (np.asarray(encoding.special_tokens_mask) == 0))
 
 
+def _of_function_words(encoding: Any, text: str) -> NDArray[np.bool_]:
+    """Return which tokens of a text are a whole function word, shape (tokens,); IT in capitals is a name."""
+    words = ((text[a:b], text[max(a - 1, 0) : a] + text[b : b + 1]) for a, b in encoding.offsets)
+    known = function_words(auxiliary=True)
+    return np.array(
+        [w.lower() in known and (len(w) == 1 or not w.isupper()) and not any(map(str.isalnum, e)) for w, e in words]
+    )
+
+
 class Encoder(Protocol):
     """What a local embedder runs."""
 
-    def encode(self, prefix: str, text: str) -> Embedded:
-        """Return the vector of prefix and text, with token vectors."""
+    def encode(self, prefix: str, text: str, kind: Kind = "passage") -> Embedded:
+        """Return the vector of prefix and text, with token vectors where it has them."""
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many token vectors each text has."""
@@ -185,7 +198,7 @@ class LocalEmbedder(BaseEmbedder):
         return self._encoder.get().token_counts(texts)
 
     def _embedded(self, texts: Sequence[str], kind: Kind) -> list[Embedded]:
-        encode = partial(self._encoder.get().encode, self._prefixes[0 if kind == "query" else 1])
+        encode = partial(self._encoder.get().encode, self._prefixes[0 if kind == "query" else 1], kind=kind)
         workers = min(self._threads or os.cpu_count() or 1, len(texts))
         if workers < 2:
             return [encode(text) for text in texts]

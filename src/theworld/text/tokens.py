@@ -156,7 +156,8 @@ def tokens(text: str) -> list[str]:
 
 
 @cache
-def function_words() -> frozenset[str]:
-    """Return the function words of English and Chinese, and their index tokens."""
+def function_words(*, auxiliary: bool = False) -> frozenset[str]:
+    """Return the function words of English and Chinese, and their index tokens; with `auxiliary` more pronouns too."""
     lists = load_table("theworld.text", "function_words.yaml")
-    return frozenset(form for words in lists.values() for form in {*tokens(words), *words.split()})
+    found = [words for name, words in lists.items() if auxiliary or name != "auxiliary_en"]
+    return frozenset(form for words in found for form in {*tokens(words), *words.split()})
