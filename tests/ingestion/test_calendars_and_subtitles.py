@@ -52,10 +52,10 @@ CASES = [
     ),
     (
         "talk.srt",
-        "1\r\n00:00:01,000 --> 00:00:04,000\r\nThe deposit of 500 euros\r\n\r\n2\r\n00:00:04,000 --> 00:00:09,000\r\n"
-        "is due on Monday.\r\n",
+        "1\r\n00:00:01,000 --> 00:00:04,000\r\nThe deposit of B&amp;B, 500&nbsp;euros\r\n\r\n"
+        "2\r\n00:00:04,000 --> 00:00:09,000\r\nis due on Monday.\r\n",
         "talk",
-        "[0:00:01] The deposit of 500 euros is due on Monday.",
+        "[0:00:01] The deposit of B&B, 500 euros is due on Monday.",
     ),
 ]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import builtins
 import zipfile
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from docx import Document
+from docx.oxml import parse_xml
+from docx.oxml.ns import qn
 from odfdo import Cell, DrawPage, Frame, Header, List, Paragraph, Table
 from odfdo import Document as OpenDocument
 from openpyxl import Workbook
@@ -19,6 +22,8 @@ from pptx.util import Inches
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers import READERS, SourceDocument, converted, notebook, read_source
+
+WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
 def read_one(path: Path) -> SourceDocument:
@@ -229,13 +234,37 @@ def test_workbook_with_spanning_cells_and_number_formats(tmp_path: Path) -> None
                            "D4": "0%", "D5": "0.0%", "B6": '_("¥"* #,##0_)', "D6": "000-0000",
                            "A7": "00000", "B7": "0.0", "C7": "000.00", "D7": "0.00E+00"}.items():  # fmt: skip
         sheet[cell].number_format = shown_as
+    sheet.append(["Swum", timedelta(hours=26, minutes=5), timedelta(seconds=75), timedelta(hours=-1)])
+    for cell, shown_as in {"B8": "[h]:mm", "C8": "[h]:mm:ss", "D8": "[h]:mm"}.items():
+        sheet[cell].number_format = shown_as
     book.save(str(tmp_path / "a.xlsx"))
     assert read_one(tmp_path / "a.xlsx").text == (
         "## Fees\n\nFees of 2024\n\n"
         "| Item | Fee Adults | Fee Children | Tax |\n| --- | --- | --- | --- |\n"
         "| Pool | $12.00 | € 7.5 | 7% |\n| Pool | 3.0 kg | 1000000 | 12.5% |\n| Sauna | ¥-20 | 2024-02-01 | 3 |\n"
-        "| 01234 | 2.345 | -003.50 | 2 |\n\n"
+        "| 01234 | 2.345 | -003.50 | 2 |\n| Swum | 26:05 | 0:01:15 | -1:00 |\n\n"
     )
+
+
+def test_a_stray_cell_far_away_costs_no_memory(tmp_path: Path) -> None:
+    book, other = Workbook(), OpenDocument("spreadsheet")
+    for row in (["Item", "Price"], ["Pool", 3], ["Sauna", 4]):
+        book.active.append(row)
+    book.active["XFD1048576"] = "stray"
+    book.active.merge_cells("A2:A3")
+    book.create_sheet("Next").append(["only"])
+    book.save(tmp_path / "a.xlsx")
+    assert read_one(tmp_path / "a.xlsx").text == (
+        "## Sheet\n\n| Item | Price |\n| --- | --- |\n| Pool | 3 |\n| Pool | 4 |\n\nstray\n\n"
+        "## Next\n\n| only |\n| --- |\n\n"
+    )
+    other.body.clear()
+    other.body.append(Table("Sheet"))
+    other.body.tables[0].set_values([["Item", "Price"], ["Pool", 3]])
+    other.body.tables[0].set_value((16383, 1048575), "stray")
+    other.save(tmp_path / "a.ods")
+    table = "| Item | Price |\n| --- | --- |\n| Pool | 3 |"
+    assert read_one(tmp_path / "a.ods").text == f"## Sheet\n\n{table}\n\nstray\n\n"
 
 
 @pytest.mark.parametrize(
@@ -310,6 +339,21 @@ def test_open_document_text(tmp_path: Path) -> None:
     assert "well-known" in found.text
 
 
+def test_merged_cells_of_an_open_document_text(tmp_path: Path) -> None:
+    document, table = OpenDocument("text"), Table("fees")
+    document.body.clear()
+    table.set_values([["Item", "Fee", None], [None, "Adults", "a <b"], ["Pool", 12, 7], [None, 3, 4]])
+    for area in ((0, 0, 0, 1), (1, 0, 2, 0), (0, 2, 0, 3)):
+        table.set_span(area)
+    for part in (Header(1, "Fees"), table, Paragraph("From May.")):
+        document.body.append(part)
+    document.save(tmp_path / "a.odt")
+    assert read_one(tmp_path / "a.odt").text.rstrip() == (
+        "# Fees\n\n| Item | Fee Adults | Fee a <b |\n| --- | --- | --- |\n"
+        "| Pool | 12 | 7 |\n| Pool | 3 | 4 |\n\nFrom May."
+    )
+
+
 def test_open_document_workbook(tmp_path: Path) -> None:
     book = OpenDocument("spreadsheet")
     book.body.clear()
@@ -369,6 +413,112 @@ def test_book(tmp_path: Path) -> None:
     document = read_one(tmp_path / "a.epub")
     assert document.title == "The Book"
     assert kinds(document) == [("paragraph", ()), ("heading", ("Chapter",)), ("list", ("Chapter",))]
+
+
+@pytest.mark.parametrize(
+    ("properties", "guide"),
+    [(' properties="nav"', ""), ("", '<guide><reference type="toc" href="nav.xhtml"/></guide>')],
+)
+def test_pages_that_list_the_contents_of_a_book_are_not_read(tmp_path: Path, properties: str, guide: str) -> None:
+    page = "<html><body><h1>{}</h1><ol><li><a href='x.xhtml'>{}</a></li></ol></body></html>"
+    with zipfile.ZipFile(tmp_path / "a.epub", "w") as book:
+        book.writestr("META-INF/container.xml", '<x><rootfile full-path="o/c.opf"/></x>')
+        book.writestr(
+            "o/c.opf",
+            '<package xmlns="o" xmlns:dc="d"><metadata><dc:title>The Book</dc:title></metadata><manifest>'
+            f'<item id="n" href="nav.xhtml"{properties}/><item id="x" href="x.xhtml"/></manifest>'
+            f'<spine><itemref idref="n"/><itemref idref="x"/></spine>{guide}</package>',
+        )
+        book.writestr("o/nav.xhtml", page.format("Contents", "One"))
+        book.writestr("o/x.xhtml", page.format("One", "It began."))
+    document = read_one(tmp_path / "a.epub")
+    assert (document.title, document.text.split("\n")[2]) == ("The Book", "# One")
+
+
+DIAGRAM = (
+    '<d:dataModel xmlns:d="d" xmlns:a="a"><d:ptLst><d:pt type="doc"/><d:pt><d:t><a:p><a:r><a:t>Plan it</a:t></a:r>'
+    "</a:p></d:t></d:pt><d:pt><d:t><a:p><a:r><a:t>Do</a:t></a:r></a:p></d:t></d:pt></d:ptLst></d:dataModel>"
+)
+
+
+def test_words_of_diagrams(tmp_path: Path) -> None:
+    slides, word = Presentation(), Document()
+    slides.slides.add_slide(slides.slide_layouts[5]).shapes.title.text = "Steps"
+    slides.save(str(tmp_path / "a.pptx"))
+    add_parts(tmp_path / "a.pptx", {"ppt/diagrams/diagramData.xml": DIAGRAM},
+              {"ppt/slides/_rels/slide1.xml.rels": "ppt/diagrams/diagramData.xml"})  # fmt: skip
+    assert read_one(tmp_path / "a.pptx").text.split() == "# Steps Plan it Do".split()
+    said = word.add_paragraph("Steps: ")._p
+    said.append(parse_xml(
+        f'<w:r {WORD}><w:drawing><d:relIds xmlns:d="d" xmlns:r="r" r:dm="x0" r:lo="x9"/></w:drawing></w:r>'
+    ))  # fmt: skip
+    word.add_paragraph("After.")
+    word.save(str(tmp_path / "a.docx"))
+    add_parts(tmp_path / "a.docx", {"word/diagrams/diagramData.xml": DIAGRAM},
+              {"word/_rels/document.xml.rels": "word/diagrams/diagramData.xml"})  # fmt: skip
+    assert read_one(tmp_path / "a.docx").text.rstrip() == "Steps: Plan it / Do\n\nAfter."
+
+
+def test_code_of_word_keeps_its_lines(tmp_path: Path) -> None:
+    word = Document()
+    word.styles.add_style("Source Code", 1)
+    word.styles.add_style("Listing", 1).font.name = "Consolas"
+    word.styles.add_style("Sub", 1).base_style = word.styles["Listing"]
+    word.add_heading("Run", 1).runs[0].font.name = "Consolas"
+    word.add_paragraph("Do this, and read more about it in the manual of the server and its many clients:")
+    for line, style in (("# all <a&b>", ""), ("for x in y:", "Sub"), ("    if x:", "Source Code"), ("", ""),
+                        ("        stop(`1`)", "Listing")):  # fmt: skip
+        paragraph = word.add_paragraph(style=style or None)
+        if not line:
+            continue
+        run = paragraph.add_run(line[: len(line) - len(line.lstrip())])
+        run._r.addnext(added := word.paragraphs[-1].add_run(line.lstrip())._r)
+        if not style:
+            added.get_or_add_rPr().get_or_add_rFonts().set(qn("w:ascii"), "Courier New")
+    word.add_paragraph()
+    word.add_paragraph("Then wait.")
+    word.save(str(tmp_path / "a.docx"))
+    document = read_one(tmp_path / "a.docx")
+    assert document.text.split("clients:\n\n")[1].rstrip() == (
+        "```\n# all <a&b>\nfor x in y:\n    if x:\n\n        stop(`1`)\n```\n\nThen wait."
+    )
+    assert [kind for kind, _ in kinds(document)] == ["paragraph", "code", "paragraph"]
+
+
+def test_text_in_a_typewriter_font_is_no_code(tmp_path: Path) -> None:
+    word = Document()
+    word.styles["Normal"].font.name = "Courier New"
+    for line in ("INT. HOUSE", "    She sits."):
+        word.add_paragraph(line)
+    word.save(str(tmp_path / "a.docx"))
+    assert read_one(tmp_path / "a.docx").text.split("\n\n")[0] == "INT. HOUSE"
+
+
+MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+def test_an_equation_that_cannot_be_converted_costs_only_itself(tmp_path: Path) -> None:
+    word, run = Document(), "<m:r><w:rPr><w:ins w:id='1' z:x='1'/></w:rPr><m:t>{}</m:t></m:r>"
+    limit = f"<m:limLow><m:e>{run.format('argmin')}</m:e><m:lim>{run.format('z')}</m:lim></m:limLow>"
+    raised = f"<m:sSup><m:e>{run.format('a')}</m:e><m:sup>{run.format('2')}</m:sup></m:sSup>"
+    for equation in (raised, limit):
+        said = word.add_paragraph("Let ")._p
+        said.append(parse_xml(f'<m:oMath {MATH} {WORD} xmlns:z="z">{equation}</m:oMath>'))
+    word.save(str(tmp_path / "a.docx"))
+    assert read_one(tmp_path / "a.docx").text.rstrip() == "Let $a^{2}$\n\nLet $argminz$"
+
+
+def test_tables_within_cells_are_read_once(tmp_path: Path) -> None:
+    word = Document()
+    table = word.add_table(2, 2)
+    for place, words in enumerate(("Day", "Times", "Monday", "Hours:")):
+        table.cell(*divmod(place, 2)).text = words
+    inner = table.cell(1, 1).add_table(2, 2)
+    for place, words in enumerate(("open", "9", "closed", "17")):
+        inner.cell(*divmod(place, 2)).text = words
+    word.save(str(tmp_path / "a.docx"))
+    table_of_cells = "| Day | Times |\n| --- | --- |\n| Monday | Hours: / open 9 / closed 17 |"
+    assert read_one(tmp_path / "a.docx").text.rstrip() == table_of_cells
 
 
 @pytest.mark.parametrize("name", ["a.pptx", "a.xlsx", "a.epub", "a.odt", "a.odp", "a.ods", "a.xls", "a.xlsb"])

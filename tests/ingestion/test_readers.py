@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import builtins
 import json
+import mailbox
 import zipfile
 from base64 import b64encode
+from contextlib import closing
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -372,6 +374,38 @@ def test_names_of_gb18030_in_an_email(tmp_path: Path, label: str) -> None:
     )
     document = read_one(tmp_path / "a.eml")
     assert (document.title, document.text) == (OFFER, f"\n\n{OFFER}\n\n## {OFFER}.txt\n\nx\n")
+
+
+@pytest.mark.parametrize("label", ["utf-8", "utf-16", "gb2312"])
+def test_email_that_an_editor_saved_in_utf_16(tmp_path: Path, label: str) -> None:
+    text = OF_UNKNOWN_ENCODING.format(type=f"\nContent-Type: text/plain; charset={label}", words=OFFER)
+    (tmp_path / "a.eml").write_bytes(text.encode("utf-16"))
+    document = read_one(tmp_path / "a.eml")
+    assert (document.title, document.text) == ("报价", f"From: 张三 <a@b.c>\n\n{OFFER}\n")
+
+
+def test_mailbox(tmp_path: Path) -> None:
+    with closing(mailbox.mbox(tmp_path / "our-mails.mbox")) as box:
+        for number, words in enumerate(("From here on 9,100.", "", "报名截止周五。")):
+            message = EmailMessage()
+            message["Subject"], message["From"] = f"Offer {number}", "Ann <a@b.c>"
+            message.set_content(words)
+            if number == 2:
+                message.add_attachment("who;what\n", subtype="csv", filename="a.csv")
+                message.add_attachment(b"no archive", maintype="application", subtype="x", filename="b.docx")
+            elif not words:
+                del message["Content-Type"]
+                message["Content-Type"] = "text/plain; charset=none-such"
+            box.add(message)
+    *unread, document = read_source(tmp_path / "our-mails.mbox")
+    assert isinstance(document, SourceDocument)
+    assert [one.path.partition(":")[2] for one in unread if isinstance(one, FailedSource)] == ["2", "3: b.docx"]
+    assert document.title == "our mails"
+    assert document.text == (
+        "## Offer 0\n\nFrom: Ann <a@b.c>\n\n>From here on 9,100.\n\n"
+        "## Offer 2\n\nFrom: Ann <a@b.c>\n\n报名截止周五。\n\n### a.csv\n\nwho;what\n\nAttached: b.docx\n"
+    )
+    assert {block.section for block in document.blocks} == {("Offer 0",), ("Offer 2",), ("Offer 2", "a.csv")}
 
 
 def test_email_attached_with_bytes_in_its_fields(tmp_path: Path) -> None:

@@ -218,6 +218,13 @@ def test_an_entry_of_json_is_in_one_note_and_reads_as_it_was_meant(tmp_path: Pat
         assert written.index("Töpferei 陶艺") < written.index("Sunday") < written.index("}")
 
 
+def test_properties_show_their_characters(tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("leave=\\u4ea7\\u5047 \\ud83d\\ude00\npath=C:\\\\u4ea7\n")
+    (document,) = read_source(tmp_path / "a.properties")
+    assert isinstance(document, SourceDocument)
+    assert document.text == "leave=产假 😀\npath=C:\\\\u4ea7\n"
+
+
 def test_what_is_no_json_and_short_json_are_read_as_they_are(tmp_path: Path) -> None:
     for text in ('{"a": 1.50,\n "b": [2]}', '{"a": ' + "1, " * 300):
         (tmp_path / "a.json").write_text(text)

@@ -7,14 +7,7 @@ from pathlib import Path
 
 from theworld.errors import IngestionError
 from theworld.ingestion.readers import asciidoc, converted, folder, html, mail, markdown, notebook, source_code, tables
-from theworld.ingestion.readers.document import (
-    Reader,
-    SourceDocument,
-    is_text,
-    needs_extra,
-    read_plain,
-    read_subtitles,
-)
+from theworld.ingestion.readers.document import Reader, SourceDocument, is_text, needs_extra, read_plain, read_subtitles
 from theworld.ingestion.report import FailedSource
 
 
@@ -46,6 +39,7 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(_NEWER, _refuse),
     **dict.fromkeys((".jsonl", ".ndjson"), tables.read_lines),
     **dict.fromkeys(mail.EXTENSIONS, lambda path: mail.read(path, read_source, READERS.keys())),
+    ".mbox": lambda path: mail.read_mailbox(path, read_source),
     **dict.fromkeys(mail.PAGES, mail.read_page),
     **dict.fromkeys(mail.CALENDARS, mail.read_calendar),
     **dict.fromkeys((".srt", ".vtt"), read_subtitles),

@@ -34,7 +34,7 @@ from theworld.ingestion.readers.document import (
 )
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
-from theworld.ingestion.readers.office import NUMBER, comments_of_slides, completed
+from theworld.ingestion.readers.office import CODE, NOTHING, NUMBER, SPACE, beside_slides, completed, parsed
 from theworld.ingestion.readers.pdf import read_pdf
 from theworld.ingestion.readers.tables import captioned_table, html_table
 from theworld.ingestion.readers.workbooks import WORKBOOKS, read_workbook, rows_of
@@ -54,24 +54,24 @@ WAITED = 5.0
 """Times its processor time a file is waited for on a busy machine."""
 IDLE_S = 30.0
 
-WORD_TITLE = "p[style-name='Title'] => h1:fresh"
-"""What a paragraph styled as the document's title is: the heading above all others."""
+WORD_STYLES = f"p[style-name='Title'] => h1:fresh\np.{CODE} => pre:separator('\\n')"
+"""What paragraphs are by their style: the title the heading above all others, lines of code one block."""
 _OLE, _ENCRYPTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
 """What older Office files begin with, and newer ones that are encrypted, and what these hold."""
 _HARMFUL = "Divide it, or save it anew without what it embeds."
-_SIGNS, _STANDING_FOR = "<&{\\", "\ue002\ue003\ue004\ue005"
-"""What HTML, templates and escapes are made of, and what stands for it where it is text of Word or PowerPoint: neither
-is written in Markdown, and nothing of it is cleaned away."""
-_LITERAL, _AS_WRITTEN = str.maketrans(_SIGNS, _STANDING_FOR), str.maketrans(_STANDING_FOR, _SIGNS)
+_SIGNS, _STANDING_FOR = "<&{\\#", "\ue002\ue003\ue004\ue005\ue008"
+"""What HTML, templates, escapes and headings are made of, and what stands for it where it is text of Word or
+PowerPoint: neither is written in Markdown, and nothing of it is cleaned away."""
+_LITERAL = str.maketrans(_SIGNS, _STANDING_FOR)
+_AS_WRITTEN = str.maketrans(_STANDING_FOR + SPACE, f"{_SIGNS} ", NOTHING)
 _PLACE, _TABLE = "\ue000{}\ue001", re.compile("\\s*\ue000(\\d+)\ue001\\s*")
-"""Where a table of Word stands, by its number."""
+"""Where a table of Word or OpenDocument stands, by its number."""
 _HEADING = re.compile(r"^#", re.MULTILINE)
 _BOLD_LINE = re.compile(r"(?<=\n)\n\*\*([^*\n]{1,80})\*\*(?=\n\n)")
 """What stands for a heading in Word where no style says so."""
 _SLIDE = re.compile(r"<!-- Slide number: (\d+) -->.*?(?=\n+### Notes:|\n+<!-- Slide number:|\Z)", re.DOTALL)
 """A slide but for the notes of who speaks."""
 _SPOKEN = re.compile(r"\n+### Notes:")
-_BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
@@ -186,13 +186,8 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
         if kind == ".pdf" or kind in WORKBOOKS:
             title, text = read_pdf(data) if kind == ".pdf" else read_workbook(data, kind)
             return title or title_from_name(path), text
-        if kind == ".odt":
-            from odfdo import Document
-
-            text = str(Document(BytesIO(data)).to_markdown())
-            return "", text.replace("\n\\\n", "\n\n")  # an empty line within a paragraph
-        if kind == ".odp":
-            return _slides(data)
+        if reader := {".odt": _text_of, ".odp": _slides, ".epub": _book}.get(kind):
+            return reader(data)
         return _by_markitdown(data, kind)
     except MemoryError:
         raise
@@ -203,23 +198,20 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
 
 
 def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
-    """Return the title of a book, else none, and Markdown; of Word headings where no style makes any but a title."""
+    """Return no title and Markdown; of Word headings where no style makes any but a title."""
     # It takes over a second to import, which other kinds need not wait for.
     from markitdown import MissingDependencyException, StreamInfo
 
     converter, beside = _converter(kind), list[str]()
     with suppress(Exception):  # of a damaged file as much as can be read
         if kind == ".pptx":
-            beside = comments_of_slides(data)
-        elif kind != ".epub":
+            beside = beside_slides(data)
+        else:
             data, beside = completed(data)
     try:
-        text = str(converter.convert(BytesIO(data), StreamInfo(extension=kind), style_map=WORD_TITLE).markdown)
+        text = str(converter.convert(BytesIO(data), StreamInfo(extension=kind), style_map=WORD_STYLES).markdown)
     except MissingDependencyException as error:
         raise ModuleNotFoundError(str(error)) from error
-    if kind == ".epub":
-        book = _BOOK_TITLE.match(text)
-        return (book[1] if book else ""), text
     if kind == ".pptx":
         return "", _apart(text, beside)
     if not _HEADING.search(text, text.startswith("# ")):
@@ -227,9 +219,27 @@ def _by_markitdown(data: bytes, kind: str) -> tuple[str, str]:
     return "", _headed(text, [line.translate(_LITERAL) for line in beside])
 
 
+def _book(data: bytes) -> tuple[str, str]:
+    """Return title and text of a book without the pages that list its contents: its navigation, as its guide says."""
+    from markitdown import StreamInfo
+    from markitdown.converters import EpubConverter
+
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        package = parsed(archive, parsed(archive, "META-INF/container.xml").find(".//{*}rootfile").get("full-path"))
+    listed = set(package.xpath("//*[contains(@properties, 'nav') or @type = 'toc']/@href"))
+    contents = listed if len(package.findall(".//{*}itemref")) > len(listed) else set[str]()  # it has no others
+
+    class Book(EpubConverter):
+        def _resolve_manifest_href(self, href: str, base_path: str, zip_names: set[str]) -> str:
+            return "" if href in contents else super()._resolve_manifest_href(href, base_path, zip_names)
+
+    text = str(Book().convert(BytesIO(data), StreamInfo(extension=".epub")).markdown)  # type: ignore[no-untyped-call]
+    return package.findtext(".//{*}title") or "", text
+
+
 def _converter(kind: str) -> Any:
     """Return what converts a kind of file; markitdown itself would take a broken file for plain text."""
-    from markitdown.converters import DocxConverter, EpubConverter, HtmlConverter, PptxConverter
+    from markitdown.converters import DocxConverter, HtmlConverter, PptxConverter
 
     class WithTables(HtmlConverter):
         """Makes tables as they are made of pages: markitdown forgets which cells span others."""
@@ -241,6 +251,8 @@ def _converter(kind: str) -> Any:
                     items["start"] = number[1]
             for words in soup.find_all(string=True):
                 words.replace_with(NUMBER.sub("", words).translate(_LITERAL))
+            for code in soup("pre"):
+                code.string = code.get_text().rstrip(f"\n{NOTHING}")
             tables = [table for table in soup("table") if table.find_parent("table") is None]
             for place, table in enumerate(tables):
                 table.replace_with(_PLACE.format(place))
@@ -262,9 +274,8 @@ def _converter(kind: str) -> Any:
             cells = [[(cell.text, cell.span_width, cell.span_height) for cell in row] for row in rows]
             return f"{captioned_table(cells)}\n"
 
-    kinds: dict[str, Any] = {".pptx": Slides, ".epub": EpubConverter}
-    converter = kinds.get(kind, DocxConverter)()
-    if kind not in kinds:
+    converter: Any = (Slides if kind == ".pptx" else DocxConverter)()
+    if kind != ".pptx":
         converter._html_converter = WithTables()
     return converter
 
@@ -305,6 +316,19 @@ def _damaged(path: Path, error: Exception) -> IngestionError:
     reason = " ".join(f"{type(error).__name__} {error}".split())[:300]
     reason = f"it is damaged, encrypted or no {path.suffix} file ({reason})"
     return IngestionError(reason, where=str(path), remedy="Open it and save it anew.")
+
+
+def _text_of(data: bytes) -> tuple[str, str]:
+    """Return no title and a text of OpenDocument, its tables with the cells that span others."""
+    from odfdo import Document, Paragraph
+
+    book = Document(BytesIO(data))
+    outer = book.body.get_elements("descendant::table:table[not(ancestor::table:table)]")
+    tables = [captioned_table(rows_of(table)).translate(_LITERAL) for table in outer]
+    for place, table in enumerate(outer):
+        table.parent.replace_element(table, Paragraph(_PLACE.format(place)))  # type: ignore[union-attr]
+    text = str(book.to_markdown()).replace("\n\\\n", "\n\n")  # an empty line within a paragraph
+    return "", _TABLE.sub(lambda at: f"\n\n{tables[int(at[1])]}\n\n", text)
 
 
 def _slides(data: bytes) -> tuple[str, str]:

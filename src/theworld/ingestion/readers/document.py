@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,10 @@ _GB18030 = frozenset(
 )
 """Names of encodings that are read as GB 18030, which holds all their characters and more (WHATWG, Encoding). By the
 letter they lack characters that are written under these names (镕), and `—` and `·` would be others."""
+MONO = re.compile(
+    r"mono(?!type)|courier|consolas|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|(?<!uni)code|代[码碼]", re.IGNORECASE
+)
+"""Names of fonts of a typewriter, and of styles for code."""
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff\x00]")
 _FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
@@ -122,7 +127,7 @@ def read_subtitles(path: Path) -> Iterator[SourceDocument]:
         if not blank and end < len(text):
             words = _LAST_NUMBER.sub("", words)  # of the cue after it, without an empty line between
         named = _SPEAKER.search(words)
-        who, words = named[1].strip() if named else "", " ".join(_TAG.sub("", words).split())
+        who, words = named[1].strip() if named else "", " ".join(unescape(_TAG.sub("", words)).split())
         if words:
             spoken.append((cue, who, words))
     if not any(who for _, who, _ in spoken):

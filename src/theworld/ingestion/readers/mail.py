@@ -1,22 +1,24 @@
-"""What mail programs save: messages (.eml), calendars and contacts (iCalendar, vCard: RFC 5545, 6350).
+"""What mail programs save: messages (.eml, .mbox), calendars and contacts (iCalendar, vCard: RFC 5545, 6350).
 
 Also pages that a browser saved with their pictures (.mht, .mhtml), which have the form of messages.
 
 Offsets refer to the Markdown that is made of them. Of a message that is who wrote to whom and when, its text (written
 in HTML alone, read like a page), and what is attached, read as a file of its kind and only named where there is none;
-of a calendar or contacts a section for each event or person.
+of a mailbox, a calendar or contacts a section for each message, event or person.
 """
 
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
 from email.policy import EmailPolicy
+from mailbox import mbox
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -111,6 +113,25 @@ def read(path: Path, attached: Reader, kinds: Collection[str]) -> Iterator[Sourc
     yield replace(document, metadata={name.lower(): value for name, value in fields.items()})
 
 
+def read_mailbox(path: Path, attached: Reader) -> Iterator[SourceDocument | FailedSource]:
+    """Yield a mailbox's one document, and what of its messages cannot be read, by their numbers."""
+    read_bytes(path)  # an error where that is not possible
+    sections = list[str]()
+    with closing(mbox(path, create=False)) as box, TemporaryDirectory(prefix="theworld-mail-") as folder:
+        for number, key in enumerate(box.iterkeys(), 1):
+            message = Path(folder) / f"{number}.eml"
+            message.write_bytes(box.get_bytes(key))
+            try:
+                for found in attached(message):
+                    if isinstance(found, FailedSource):
+                        yield replace(found, path=found.path.replace(str(message), f"{path}:{number}"))
+                    else:
+                        sections.append(f"## {found.title}\n\n" + found.text.replace("\n## ", "\n### "))
+            except IngestionError as error:
+                yield FailedSource(f"{path}:{number}", error.what)
+    yield described(require_text("\n".join(sections), path), path, title=title_from_name(path))
+
+
 def read_page(path: Path) -> Iterator[SourceDocument]:
     """Yield the one document of a page that a browser saved, as of the page itself."""
     message = _parsed(path)
@@ -124,7 +145,13 @@ def read_page(path: Path) -> Iterator[SourceDocument]:
 
 
 def _parsed(path: Path) -> EmailMessage:
-    message: EmailMessage = BytesParser(EmailMessage, policy=_AS_READ).parsebytes(read_bytes(path))
+    data = read_bytes(path)
+    if marked := data.startswith((BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)):
+        data = decode(data, path).encode()
+    message: EmailMessage = BytesParser(EmailMessage, policy=_AS_READ).parsebytes(data)
+    for part in message.walk() if marked else ():  # an editor saved it so, whatever it declares
+        if str(part.get("Content-Transfer-Encoding", "8bit")).lower() in {"7bit", "8bit", "binary"}:
+            part.set_param("charset", "utf-8")
     return message
 
 

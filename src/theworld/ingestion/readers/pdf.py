@@ -24,13 +24,14 @@ from itertools import groupby, pairwise
 from typing import Any
 from unicodedata import east_asian_width
 
-from theworld.ingestion.readers.document import fenced
+from theworld.ingestion.readers.document import MONO, fenced
 from theworld.ingestion.readers.pdf_layout import (
     break_ties_in_order,
     clean,
     in_columns,
     is_again,
     is_upright,
+    made_upright,
     tables_of,
     text_boxes,
     within,
@@ -50,9 +51,6 @@ LONGEST_BOLD = 80
 SHORT_LINE = 0.85
 """Share of its box up to which a line ends a paragraph if it ends a sentence."""
 
-_MONO = re.compile(
-    r"mono(?!type)|courier|consolas|menlo|typewriter|(?:^|[+-])(?:cmtt|sftt|lmtt)|(?<!uni)code", re.IGNORECASE
-)
 _BOLD = re.compile(r"bold|black|heavy|demi|[-,]bd|medi|simhei|heiti|黑体", re.IGNORECASE)
 _BULLET = re.compile(r"[•◦▪▫●○■□◆◇‣⁃∙·–—\uf0b7\uf0a7*-](?=\s)\s*|[•◦▪●○■◆‣\uf0b7\uf0a7]\s*")
 _NUMBERED = re.compile(
@@ -160,6 +158,9 @@ def _lines_of(page: Any, number: int) -> Iterator[_Line]:
     boxes, printed = list(text_boxes(layout)), dict[tuple[str, int, int], Any]()
     lines = [(place, line) for place, box in enumerate(boxes) for line in box]
     text = [(place, line, [item for item in line if not is_again(item, printed)]) for place, line in lines]
+    if (upright := made_upright(page, [items for *_, items in text])) is not page:
+        yield from _lines_of(upright, number)
+        return
     tables = tables_of(page, [(line, items) for _, line, items in text])
     turned = not is_upright([item for _, _, items in text for item in items])
     if not turned:
@@ -183,7 +184,7 @@ def _described(line: _Line, found: Any, items: Sequence[Any], box: Any, height: 
     line.at = round((found.y0 + found.y1) / 2 / max(height, 1.0), 3)
     line.size = round(2 * sorted(one.size for one in characters)[middle]) / 2
     line.bold = sum(count for font, count in fonts.items() if _BOLD.search(font)) > 0.9 * len(characters)
-    line.mono = sum(count for font, count in fonts.items() if _MONO.search(font)) > 0.8 * len(characters)
+    line.mono = sum(count for font, count in fonts.items() if MONO.search(font)) > 0.8 * len(characters)
     line.fonts = fonts
     return line
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count, groupby, pairwise, product
-from math import inf
+from math import atan2, inf, pi
 from typing import Any
 
 from theworld.ingestion.readers.tables import markdown_table
@@ -138,6 +138,17 @@ def is_upright(items: Iterable[Any]) -> bool:
     """Return whether most characters stand upright, not along the side of the page."""
     characters = [item for item in items if hasattr(item, "upright")]
     return 2 * sum(bool(one.upright) for one in characters) > len(characters)
+
+
+def made_upright(page: Any, lines: Iterable[Iterable[Any]]) -> Any:
+    """Return a page turned so that its characters stand upright where two thirds of them stand another way, or it."""
+    across = (item.matrix[:2] for items in lines for item in items if hasattr(item, "matrix"))
+    turns = Counter(round(atan2(y, x) / (pi / 2)) % 4 for x, y in across)
+    quarters, often = max(turns.items(), key=lambda turn: turn[1], default=(0, 0))
+    if not quarters or 3 * often < 2 * turns.total():
+        return page
+    page.page_obj.attrs["Rotate"] = page.page_obj.rotate = (page.rotation // 90 + quarters) * 90 % 360
+    return type(page)(page.pdf, page.page_obj, page.page_number, page.initial_doctop)
 
 
 def is_again(item: Any, printed: dict[tuple[str, int, int], Any]) -> bool:

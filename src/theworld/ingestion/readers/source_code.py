@@ -55,6 +55,8 @@ LONGEST_READABLE, LONGEST_JSON = 500, 20_000_000
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ABOVE = re.compile(r"[ \t]*(?://|/\*|\*|--|@|#\[|#[ \t!:]|#\r?$)")
 """A comment, decorator or attribute."""
+_ESCAPED = re.compile(r"(?<!\\)(?:\\u[\da-fA-F]{4})+")
+"""Characters of properties of Java by their numbers, which are read as in JSON."""
 _CLOSES = re.compile(r"[ \t})\]]|end\b|else\b|</")
 
 _FUNCTIONS = frozenset(
@@ -104,6 +106,8 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
             yield chat
             return
         text = _in_lines(text, data)
+    elif kind == ".properties":
+        text = _ESCAPED.sub(lambda escaped: json.loads(f'"{escaped[0]}"'), text)
     text = require_text(text, path)
     if kind == ".json" and text.lstrip("\ufeff \t\r\n").startswith("["):
         entries = outer_pieces(text, 0, len(text.rstrip()))

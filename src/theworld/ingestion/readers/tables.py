@@ -139,6 +139,8 @@ def html_table(table: Tag) -> str:
     def words(cell: Tag) -> str:
         return BETWEEN_ITEMS.join(part.strip() for part in cell.get_text(" ").split(_APART) if part.strip())
 
+    for inner in table.select(":is(td, th) table :is(tr, td, th)"):  # rows within a cell are items of a list there
+        inner.name = "li" if inner.name == "tr" else "span"
     for item in table.find_all(["ol", "ul", "li"]):
         item.insert_before(_APART)
         item.insert_after(_APART)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from io import BytesIO
 from itertools import groupby, pairwise, product
@@ -19,13 +18,16 @@ from theworld.ingestion.readers.tables import MOST_SPANNED, Cell, captioned_tabl
 _Sheets = Iterator[tuple[str, list[list[Cell]]]]
 """Names and rows of a workbook's sheets."""
 _Range = tuple[tuple[int, int], tuple[int, int]]
-"""First row and column, last row and column of merged cells, from 0."""
+"""First row and column, last row and column of merged cells."""
+_Words = dict[tuple[int, int], str]
+"""What the cells of a sheet say that say something, by row and column."""
 _FORMAT = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\\(.)|\[[^\]]*\]|[_*].|([#0?.,]+)|(.)')
 """Of a number's format: text, currencies, single characters, (colours, space), digits, signs."""
 _NO_RESULT = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
 """A formula whose value is not stored."""
 _BESIDE = "\xa0"
 """Stands between what a cell says and a comment on it; a space in the end."""
+_PARAGRAPHS = "descendant::*[self::text:p or self::text:h][not(ancestor::office:annotation)]"
 _WORD = re.compile(r"\W*[^\W\d_]")
 """What begins with a letter, as no number and no date does."""
 
@@ -160,56 +162,42 @@ def _digits(rows: list[list[Cell]]) -> bool:
 def _excel(data: bytes) -> tuple[str, _Sheets]:
     """Return title and sheets of Excel 2007 and later; numbers with the signs and units of their format."""
     from openpyxl import load_workbook
+    from openpyxl.cell.read_only import ReadOnlyCell
     from openpyxl.utils.cell import coordinate_to_tuple
-    from python_calamine import CalamineError, CalamineWorkbook
+    from openpyxl.worksheet._reader import WorkSheetParser
 
-    book, merged = load_workbook(BytesIO(data), read_only=True, data_only=True), dict[str, list[_Range] | None]()
-    with suppress(CalamineError):  # openpyxl does not tell them without reading all into memory
-        other = CalamineWorkbook.from_object(BytesIO(data))
-        merged = {name: other.get_sheet_by_name(name).merged_cell_ranges for name in other.sheet_names}
-    archive = ZipFile(BytesIO(data))
+    book, archive = load_workbook(BytesIO(data), read_only=True, data_only=True), ZipFile(BytesIO(data))
+    formats = book.epoch, book._date_formats, book._timedelta_formats
 
-    def rows(sheet: Any) -> list[list[str]]:
-        sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
-        found = [[_words(cell.value, cell.number_format or "") for cell in row] for row in sheet.iter_rows()]
-        if _NO_RESULT.search(archive.read(sheet._worksheet_path)):  # its program has never computed it: say by what
-            entered = load_workbook(BytesIO(data), read_only=True)[sheet.title]
-            entered.reset_dimensions()
-            for values, cells in zip(found, entered.iter_rows(), strict=True):
-                formulas = (getattr(cell.value, "text", cell.value) for cell in cells)
-                values[:] = [value or _words(formula) for value, formula in zip(values, formulas, strict=True)]
-        for cell, said in comments_of_sheet(archive, sheet._worksheet_path).items():
-            y, x = (place - 1 for place in coordinate_to_tuple(cell))
-            if y >= len(found) or not found[y]:  # below all others, or in an empty row
-                y, x = len(found), 0
-                found.append([""])
-            x = min(x, len(found[y]) - 1)
-            found[y][x] = f"{found[y][x]}{_BESIDE}{said}".strip()
-        return found
+    def rows(sheet: Any) -> list[list[Cell]]:
+        content, said = archive.read(sheet._worksheet_path), _Words()
+        for computed in (
+            (False, True) if _NO_RESULT.search(content) else (True,)
+        ):  # what is not computed, by its formula
+            parser = WorkSheetParser(BytesIO(content), sheet._shared_strings, computed, *formats)
+            for cell in (ReadOnlyCell(sheet, **cell) for _, row in parser.parse() for cell in row):
+                if words := _words(getattr(cell.value, "text", cell.value), cell.number_format or ""):
+                    said[cell.row, cell.column] = words
+        for name, comment in comments_of_sheet(archive, sheet._worksheet_path).items():
+            cell = coordinate_to_tuple(name)
+            said[cell] = f"{said.get(cell, '')}{_BESIDE}{comment}".strip()
+        merged = parser.merged_cells.mergeCell if parser.merged_cells else ()
+        return _spanning(said, [((one.min_row, one.min_col), (one.max_row, one.max_col)) for one in merged])
 
-    return book.properties.title or "", (
-        (sheet.title, _spanning(rows(sheet), merged.get(sheet.title)))
-        for sheet in book.worksheets
-        if sheet.sheet_state == "visible"
-    )
+    visible = (sheet for sheet in book.worksheets if sheet.sheet_state == "visible")
+    return book.properties.title or "", ((sheet.title, rows(sheet)) for sheet in visible)
 
 
 def _older_excel(data: bytes) -> tuple[str, _Sheets]:
     """Return no title and the sheets of Excel's binary formats."""
     from python_calamine import CalamineWorkbook
 
-    book = CalamineWorkbook.from_object(BytesIO(data))
-    sheets = map(book.get_sheet_by_name, book.sheet_names)
-    return "", (
-        (
-            sheet.name,
-            _spanning(
-                [[_words(value) for value in row] for row in sheet.to_python(skip_empty_area=False)],
-                sheet.merged_cell_ranges,
-            ),
-        )
-        for sheet in sheets
-    )
+    book, sheets = CalamineWorkbook.from_object(BytesIO(data)), dict[str, list[list[Cell]]]()
+    for sheet in map(book.get_sheet_by_name, book.sheet_names):
+        rows = enumerate(sheet.to_python(skip_empty_area=False))
+        said = {(y, x): words for y, row in rows for x, value in enumerate(row) if (words := _words(value))}
+        sheets[sheet.name] = _spanning(said, sheet.merged_cell_ranges or ())
+    return "", iter(sheets.items())
 
 
 def _open_document(data: bytes) -> tuple[str, _Sheets]:
@@ -217,29 +205,31 @@ def _open_document(data: bytes) -> tuple[str, _Sheets]:
     from odfdo import Document
 
     book = Document(BytesIO(data))
-    for sheet in book.body.tables:
-        sheet.rstrip(aggressive=True)  # it may have a million empty rows
     return book.meta.title or "", ((sheet.name or "", rows_of(sheet)) for sheet in book.body.tables)
 
 
 def rows_of(table: Any) -> list[list[Cell]]:
     """Return the cells of a table of OpenDocument, with how many columns and rows each spans."""
 
-    def words(cell: Any) -> str:
-        shown = " ".join(paragraph.text_recursive for paragraph in cell.get_elements("text:p")).strip()
-        return _words(cell.value) if cell.type == "date" or not shown else shown
+    def times(element: Any, what: str) -> int:
+        return int(element.get_attribute(f"table:number-{what}") or 1)
 
-    def spanned(cell: Any, what: str) -> int:
-        return int(cell.get_attribute(f"table:number-{what}-spanned") or 1)
-
-    return [
-        [
-            (words(cell), spanned(cell, "columns"), spanned(cell, "rows"))
-            for cell in row.traverse()
-            if cell.tag != "table:covered-table-cell"
-        ]
-        for row in table.traverse()
-    ]
+    said, merged, y = _Words(), list[_Range](), 0
+    depth = len(table.get_elements("ancestor::table:table")) + 1
+    for row in table.get_elements(f"descendant::table:table-row[count(ancestor::table:table)={depth}]"):
+        deep, x = times(row, "rows-repeated"), 0
+        for cell in row.get_elements("table:table-cell | table:covered-table-cell"):
+            wide, shown = times(cell, "columns-repeated"), ""
+            if cell.tag == "table:table-cell":
+                shown = " ".join(paragraph.text_recursive for paragraph in cell.get_elements(_PARAGRAPHS)).strip()
+                shown = _words(cell.value) if cell.type == "date" or not shown else shown
+            if shown:
+                said |= dict.fromkeys(product(range(y, y + deep), range(x, x + wide)), shown)
+                last = y + times(cell, "rows-spanned") - 1, x + times(cell, "columns-spanned") - 1
+                merged += [((y, x), last)] * (last != (y, x))
+            x += wide
+        y += deep
+    return _spanning(said, merged)
 
 
 WORKBOOKS = {
@@ -249,23 +239,30 @@ WORKBOOKS = {
 }
 
 
-def _spanning(rows: list[list[str]], merged: Iterable[_Range] | None) -> list[list[Cell]]:
-    """Return rows of cells, those of merged ones but the first left out."""
+def _spanning(said: _Words, merged: Iterable[_Range]) -> list[list[Cell]]:
+    """Return rows of cells, those of merged ones but the first left out.
+
+    Of the empty rows and columns between two cells, which may be a million, one is left.
+    """
     spans, covered = dict[tuple[int, int], tuple[int, int]](), set[tuple[int, int]]()
-    for (top, left), (bottom, right) in merged or ():
+    for (top, left), (bottom, right) in merged:
         if bottom - top < MOST_SPANNED and right - left < MOST_SPANNED:
             spans[top, left] = (right - left + 1, bottom - top + 1)
             covered |= set(product(range(top, bottom + 1), range(left, right + 1))) - {(top, left)}
-    return [
-        [(words, *spans.get((y, x), (1, 1))) for x, words in enumerate(row) if (y, x) not in covered]
-        for y, row in enumerate(rows)
-    ]
+    places = ({cell[axis] for cells in (said, covered) for cell in cells} for axis in (0, 1))
+    ys, xs = (sorted(some | {place + 1 for place in some}) for some in places)
+    ends = dict(sorted(said))
+    rows = (((y, x) for x in xs if x <= ends.get(y, -1) and (y, x) not in covered) for y in ys)
+    return [[(said.get(cell, ""), *spans.get(cell, (1, 1))) for cell in row] for row in rows]
 
 
 def _words(value: object, shown_as: str = "") -> str:
     """Return a cell's value: dates as in ISO 8601, a number with what its format puts before and after it."""
     if isinstance(value, datetime):
         return value.isoformat(" ", "minutes").removesuffix(" 00:00")
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
+        return f"{'-' * (value < timedelta())}{minutes // 60}:{minutes % 60:02}" + f":{seconds:02}" * (seconds > 0)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "" if value is None else str(value).strip()
     before, after, whole, decimals = _signs(shown_as)
