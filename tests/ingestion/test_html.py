@@ -53,6 +53,7 @@ CASES = [
      "One\n\nTwo\n\n- a\n- b\n\n- **T**\n\n  D\n\n| a | b |\n| --- | --- |\n| 1 | 2 |"),
     ("<p>10<sup>6</sup> m<sup>2</sup>, H<sub>2</sub>O, 10<sup>&minus;5</sup>, 1<sup>st</sup>, 1<sup>[2]</sup></p>",
      "10⁶ m², H₂O, 10⁻⁵, 1st, 1[2]"),
+    ("<p>Costs <del>5</del> 6</p><p><s>Gone</s></p>", "Costs  6"),
     ("<h2>Part<a class=headerlink href='#part'>¶</a></h2><p>see <a href='#n1'>1</a></p>", "## Part\n\nsee 1"),
 ]  # fmt: skip
 

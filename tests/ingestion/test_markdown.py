@@ -157,6 +157,7 @@ def test_the_title_of_a_tab_leads_to_nothing_behind_it(tmp_path: Path) -> None:
 
 LONG = "A sentence of the page that follows. " * 30
 SITE = "title: T\ndescription: D\nsidebar_position: 2\nhide-title: x\neditLink: y\ntags: [a]\n标签: [甲]\nog:image: z\n"
+SITE += "pre: <b>2.1 </b>\n"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import dedent
 
 from theworld.ingestion.readers.asciidoc_lines import OFFSET, UNDERLINES, Source, is_underline, named
 from theworld.ingestion.readers.document import (
@@ -31,41 +32,45 @@ from theworld.ingestion.readers.document import (
 from theworld.ingestion.readers.folder import ASCIIDOC, resolved, text_of
 from theworld.ingestion.readers.html import markdown_of
 from theworld.ingestion.readers.markdown import described, front_matter
-from theworld.ingestion.readers.markdown_cleaning import outside
-from theworld.ingestion.readers.tables import BETWEEN_ITEMS, MOST_SPANNED, Cell, markdown_table
+from theworld.ingestion.readers.markdown_cleaning import outside, said_by_image
+from theworld.ingestion.readers.tables import BETWEEN_ITEMS, MOST_SPANNED, Cell, captioned_table, markdown_table
 
 EXTENSIONS = ASCIIDOC
 
 _LOWER = re.compile(rf"{OFFSET}(-?\d{{1,3}})")
 _ATTRIBUTES = re.compile(r"\[(?P<said>|[\w.#%{,\"'].*|\[[^\[\]]*\])\]\s*")
 _TITLE = re.compile(r"\.(?P<words>[^\s.].*)")
-_HEADING = re.compile(r"(?P<mark>={1,6}|#{1,6})[ \t]+(?P<words>\S.*)")
+_HEADING = re.compile(r"(?P<mark>={1,6}|#{1,6})[ \t]+(?P<words>\S.*?)[ \t=]*")
 _DELIMITER = re.compile(r"(?:-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|--|`{3}.*|[|,:!]={3,})\s*")
 _ITEM = re.compile(r"\s*(?P<mark>\*{1,6}|-|\.{1,6}|(?:\d{1,4}|[A-Za-z])\.|<(?:\d+|\.)>)\s+(?P<text>\S.*)")
 _TERM = re.compile(r"\s*(?P<term>\S.*?)(?P<mark>:{2,4}|;;)(?:\s+(?P<text>\S.*)|\s*)")
-_MACRO = re.compile(r"(?P<name>[a-z]\w*)::(?P<target>\S*?)\[(?P<text>.*)\]\s*")
+_MACRO = re.compile(r"(?P<name>[a-z]\w*)::(?P<target>\S*?|(?<=image::)\S[^\[\]]*)\[(?P<text>.*)\]\s*")
 _ADMONITION = re.compile(r"(?P<kind>NOTE|TIP|IMPORTANT|WARNING|CAUTION)(?P<rest>:(?=\s))?")
 _VERBATIM, _FORMULAS = {"source", "listing", "literal"}, {"stem", "latexmath", "asciimath"}
 _CALLOUT = re.compile(r"[ \t]*<!?-*(\d+|\.)-*>[ \t]*$", re.M)
-_RULE = re.compile(r"'{3,}\s*|<{3}\s*|-{3}\s*|\*{3}\s*")
+_RULE = re.compile(r"(?:'{3,}|<{3}|-{3}|\*{3}|\+|::toc::)\s*")
 _SEPARATOR = re.compile(
     r"(?:(?<!\S)(?:(?P<times>\d+)\*|(?P<wide>\d+)?(?:\.(?P<deep>\d+))?\+)?(?:\.?[<^>]){0,2}[aehlmdsv]?)?(?<!\\)([|!])"
 )
 """What begins a cell of a table."""
 
-_SEVERAL = re.compile(r"\s*(\d{1,2})\*")
+_COLUMN = re.compile(r"\A(?P<all>\d{1,2})\Z|(?:\A|[,;])\s*(?:(?P<times>\d{1,2})\*|[^\s,;])")
 _CODE = re.compile(r"(?P<mark>`{1,2})(?!`|\s)(?:[^`\n]|\n(?!\n))*?[^`\s](?P=mark)(?!`)")
 _CODE_OR_LINK = re.compile(
     rf"(?P<code>{_CODE.pattern})|<<(?P<id>[^<>,\n]+)(?:,\s*(?P<words>[^<>]+))?>>|(?<![\w\\])(?P<name>[a-z][\w-]*):"
-    r"(?P<target>[^\s:\[\],]?[^\s\[\]]*)\[(?P<text>(?:\\.|[^\[\]\\]|\[[^\[\]\n]*\])*)\]"
+    r"(?P<target>[^\s:\[\],]?+[^\s\[\]]*+|(?<=image:)[^\s\[\]][^\[\]\n]{0,200}+)\[(?P<text>(?:\\.|[^\[\]\\]|\[[^\[\]\n]*\])*)\]"
 )
-_WITH_OPTIONS = frozenset("image icon xref link mailto http https ftp".split())
+_WITH_OPTIONS = frozenset("icon xref link mailto http https ftp".split())
 _OPTION = re.compile(r"(?:\A|,)\s*\w+=")
-_HIDDEN = re.compile(r"\[\[[^\[\]\n]*\]\]|\({3}[^()\n]*\){3}|\[[.#][\w. #-]+\](?=[*_`]|\Z)")
+_SIZES = re.compile(r"(?:,\s*\d+)+\s*(?=\Z|,\s*\w+=)")
+_CURLY_QUOTED = re.compile(r"``(?P<old>[^`']+)''|\"`(?P<new>[^`\"]+)`\"")
+_HIDDEN = re.compile(
+    r"\[\[[^\[\]\n]*\]\]|\({3}[^()\n]*\){3}|\[\.?line-through\]##?[^#\n]+##?|\[[.#][\w. #-]+\](?=[*_`]|\Z)"
+)
 _SHOWN = re.compile(
     r"\({2}(?P<term>[^()\n]+)\){2}|(?:\[[^\[\]\n]*\])?(?P<mark>##?)(?P<marked>[^#\s](?:[^#\n]*[^#\s])?)(?P=mark)"
 )
-_STRONG = re.compile(r"(?<![\w*\\])\*(?P<words>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])")
+_STRONG = re.compile(r"(?<![\w*\\])\*(?P<words>[^\s*](?:[^*]*[^\s*])?)\*(?![\w*])")
 _SCRIPT = re.compile(r"(?<=\w)([\^~])(?P<words>[^\s\^~]{1,20})\1")
 _LITERAL = re.compile(r"(?<![\w+\\])(?P<mark>\+{1,3})(?P<words>[^\s+](?:[^+\n]*[^\s+])?)(?P=mark)(?![\w+])")
 _ESCAPED = re.compile(r"\\(?=[*_`\[<{#+~^(|:'])")
@@ -99,7 +104,8 @@ class _Writer:
     """Writes the blocks of one document."""
 
     def __init__(self, source: Source, lines: Sequence[str]) -> None:
-        self._source, self._level, self._in_list = source, 0, False
+        self._source, self._level, self._heading = source, 0, ""
+        self._around = tuple[str, ...]()  # the kinds of the lists that a block stands in
         self._headings = dict[str, str]()
         marks = list[str]()
         for line in lines:
@@ -118,17 +124,17 @@ class _Writer:
     def blocks(self, lines: Sequence[str]) -> list[str]:
         """Return the blocks of some lines, in order."""
         found, at = list[str](), 0
-        around, self._in_list = self._in_list, False
+        around, self._around = self._around, ()
         while at < len(lines):
             written, at = self._block(lines, at)
             found += written
-        self._in_list = around
+        self._around = around
         return [block for block in found if block.strip()]
 
     def _block(self, lines: Sequence[str], at: int) -> tuple[list[str], int]:
         """Return what one block is in Markdown, below its title, and the line after it."""
         title, said, at = self._announced(lines, at)
-        above = [title] if title else []
+        above = [bold(title)] if title else []
         if at == len(lines):
             return above, at
         line, style = lines[at], re.split(r"[,%#.]", said)[0].strip()
@@ -136,19 +142,15 @@ class _Writer:
             mark = "```" if line.startswith("`") else line
             end = next((place for place in range(at + 1, len(lines)) if lines[place] == mark), len(lines))
             written, at = list(self._delimited(line, lines[at + 1 : end], style, said)), end + 1
-        elif (single := self._of_one_line(line)) is not None:
-            written, at = [single], at + 1
-        elif _kind(line):
-            whole, at = self._list(lines, at, ())
-            written = [whole]
+        elif style not in _VERBATIM and (shown := self._of_one_line(line, title)) is not None:
+            above = [title] if line.startswith("image::") else above  # a caption is text
+            written, at = [shown], at + 1
+        elif style in _VERBATIM or not (kind := _kind(line)):
+            written, at = self._paragraph(lines, at, style, said)
+        elif kind in self._around:  # the next item of a list around
+            written = []
         else:
-            end = at + 1
-            while end < len(lines) and lines[end] and not self._interrupts(lines[end]):
-                end += 1
-            if end == at + 1 and end < len(lines) and is_underline(line, lines[end]):
-                written, at = [self._heading(UNDERLINES.index(lines[end][0]) + 1, line)], end + 1
-            else:
-                written, at = self._paragraph(lines[at:end], style, said), end
+            written, at = self._list(lines, at, named(said).get("start", ""))
         return [*above, *written], at
 
     def _announced(self, lines: Sequence[str], at: int) -> tuple[str, str, int]:
@@ -159,7 +161,7 @@ class _Writer:
             if lower := _LOWER.fullmatch(line):
                 self._level = int(lower[1])
             elif (found := _TITLE.fullmatch(line)) and not _kind(line):
-                title = bold(self._inline(found["words"]))
+                title = self._inline(found["words"])
             elif found := _ATTRIBUTES.fullmatch(line):
                 said = found["said"] if not found["said"].startswith("[") else said
             elif line:
@@ -167,35 +169,45 @@ class _Writer:
             at += 1
         return title, said, at
 
-    def _of_one_line(self, line: str) -> str | None:
-        """Return what a heading, a rule or a macro is in Markdown; None for any other line."""
+    def _of_one_line(self, line: str, title: str) -> str | None:
+        """Return what a heading, a rule or a macro below a title is in Markdown; None for any other line."""
         if heading := _HEADING.fullmatch(line):
-            return self._heading(len(heading["mark"]), heading["words"].rstrip("= "))
+            return self._headed(len(heading["mark"]), heading["words"])
         if macro := _MACRO.fullmatch(line):
-            return self._inline(re.split(r",|=", macro["text"])[0].strip('" ')) if macro["name"] == "image" else ""
+            known = (macro["target"], self._heading, title)
+            return self._inline(_shown_by(macro["text"], *known)) if macro["name"] == "image" else ""
         return "" if _RULE.fullmatch(line) else None
 
-    def _heading(self, depth: int, words: str) -> str:
-        return f"{'#' * min(max(depth + self._level, 1), 6)} {self._inline(words)}"
+    def _headed(self, depth: int, words: str) -> str:
+        self._heading = self._inline(words)
+        return f"{'#' * min(max(depth + self._level, 1), 6)} {self._heading}"
 
-    def _interrupts(self, line: str) -> bool:
-        """Return whether a line ends the paragraph before it, within a list also by its next item."""
+    def _interrupts(self, line: str, *, verbatim: bool = False) -> bool:
+        """Return whether a line ends the paragraph before it; if this is no code, an item of a list does as well."""
         ends = line == "+" or any(one.fullmatch(line) for one in (_DELIMITER, _LOWER, _ATTRIBUTES))
-        return ends or (self._in_list and _kind(line) != "")
+        listed = bool(self._around) or line.startswith(("* ", "** ", ". "))  # many lack the empty line before a list
+        return ends or (listed and not verbatim and _kind(line) != "")
 
-    def _paragraph(self, lines: Sequence[str], style: str, said: str) -> list[str]:
-        text = "\n".join(lines)
-        if style in _VERBATIM or (text[0] in " \t" and not style):
-            margin = min(len(line) - len(line.lstrip()) for line in lines)
-            return [fenced("\n".join(line[margin:] for line in lines), _language(said))]
-        if style in _FORMULAS:
-            return [f"$$\n{text}\n$$"]
+    def _paragraph(self, lines: Sequence[str], at: int, style: str, said: str) -> tuple[list[str], int]:
+        """Return a paragraph, or a heading that is underlined, and the line after it."""
+        end, verbatim = at + 1, style in _VERBATIM
+        while end < len(lines) and lines[end] and not self._interrupts(lines[end], verbatim=verbatim):
+            end += 1
+        if end == at + 1 and end < len(lines) and is_underline(lines[at], lines[end]):
+            return [self._headed(UNDERLINES.index(lines[end][0]) + 1, lines[at])], end + 1
+        text = "\n".join(lines[at:end])
         label = _ADMONITION.match(style or text)
-        if label and (style or label["rest"]):
+        if verbatim or (text[0] in " \t" and not style):
+            written = fenced(dedent(text), _language(said))
+        elif style in _FORMULAS:
+            written = f"$$\n{text}\n$$"
+        elif label and (style or label["rest"]):
             words = text if style else text[label.start("rest") + 1 :].lstrip()
-            return [quoted([bold(label["kind"].capitalize()), self._inline(words)])]
-        words = self._inline(text)
-        return [quoted([words])] if style in {"quote", "verse"} else [words]
+            written = quoted([bold(label["kind"].capitalize()), self._inline(words)])
+        else:
+            words = self._inline(text)
+            written = quoted([words]) if style in {"quote", "verse"} else words
+        return [written], end
 
     def _delimited(self, begin: str, lines: Sequence[str], style: str, said: str) -> Iterator[str]:
         """Yield what a delimited block is in Markdown."""
@@ -214,18 +226,20 @@ class _Writer:
         else:
             yield from self.blocks(lines)
 
-    def _list(self, lines: Sequence[str], at: int, above: tuple[str, ...]) -> tuple[str, int]:
-        """Return a list, with those within its items, and the line after it; `above` are the kinds of lists around."""
-        kind = _kind(lines[at])
-        around, self._in_list = self._in_list, True
+    def _list(self, lines: Sequence[str], at: int, start: str) -> tuple[list[str], int]:
+        """Return a list, with those within its items, and the line after it; its numbers `start` where that is said."""
+        kind, around = _kind(lines[at]), self._around
+        start = start or lines[at].split(".")[0].strip()
+        first = int(start[:9]) if start.isdecimal() else 1
+        self._around = (*around, kind)
         items: list[tuple[str, list[str]]] = []
         while at < len(lines) and _kind(lines[at]) == kind:
-            mark = f"{len(items) + 1}. " if kind[0] in ".1<" else "- "
+            mark = f"{len(items) + first}. " if kind[0] in ".1<" else "- "
             term, text, at = self._item(lines, at)
-            blocks, at = self._attached(lines, at, (*above, kind), wanting=bool(term) and not text)
+            blocks, at = self._attached(lines, at, wanting=bool(term) and not text)
             items.append((mark, [": ".join(filter(None, (term, text))), *blocks]))
-        self._in_list = around
-        return "\n\n".join(as_list(items)), at
+        self._around = around
+        return as_list(items), at
 
     def _item(self, lines: Sequence[str], at: int) -> tuple[str, str, int]:
         """Return the terms of an item, where it has any, its text, and the line after that."""
@@ -240,56 +254,44 @@ class _Writer:
             at += 1
         return ", ".join(terms), self._inline("\n".join(filter(None, words))), at
 
-    def _attached(
-        self, lines: Sequence[str], at: int, kinds: tuple[str, ...], *, wanting: bool
-    ) -> tuple[list[str], int]:
+    def _attached(self, lines: Sequence[str], at: int, *, wanting: bool) -> tuple[list[str], int]:
         """Return the blocks that belong to a list's item after its text, and the line after them, or of the next item.
 
-        `wanting` is a term that lacks its meaning, which may follow after an empty line.
+        A plus sign attaches what follows, but no item of the lists around. With empty lines before it, it attaches to
+        an item around, of as many levels above. `wanting` is a term that lacks its meaning, which may follow after an
+        empty line.
         """
-        blocks = list[str]()
+        blocks, attached = list[str](), False
         while (following := next((place for place in range(at, len(lines)) if lines[place]), len(lines))) < len(lines):
             line = lines[following]
+            awaited = attached or (wanting and not blocks and not self._interrupts(line))
             if line.strip() == "+":
-                written, at = self._block(lines, following + 1)
-                blocks += written
-            elif kind := _kind(line):
-                if kind in kinds:
-                    at = following
+                if following > at and len(self._around) > 1:
+                    at += 1
                     break
-                written_list, at = self._list(lines, following, kinds)
-                blocks.append(written_list)
-            elif (following > at and line[:1] in " \t") or (
-                wanting and not blocks and not (_HEADING.fullmatch(line) or self._interrupts(line))
-            ):
+                attached, at = True, following + 1
+            elif (kind := _kind(line)) in self._around:
+                at = following
+                break
+            elif kind or (following > at and line[:1] in " \t") or (awaited and not _HEADING.fullmatch(line)):
                 written, at = self._block(lines, following)
-                blocks += written
+                blocks, attached = blocks + written, False
             else:
                 break
         return [block for block in blocks if block.strip()], at
 
     def _table(self, mark: str, lines: Sequence[str], said: str) -> str:
         options = named(said)
-        columns_said = filter(None, re.split("[,;]", options.get("cols", "")))
-        columns = sum(int(several[1]) if (several := _SEVERAL.match(one)) else 1 for one in columns_said)
-        first = next((n for n, line in enumerate(lines) if line.strip()), 0)
-        short = first + 1 < len(lines) and not lines[first + 1].strip()
+        columns = sum(int(one["all"] or one["times"] or 1) for one in _COLUMN.finditer(options.get("cols", "")))
         if mark in ",:" or options.get("format") in {"csv", "dsv", "tsv"}:
             delimiter = {",": ",", ":": ":"}.get(mark) or {"csv": ",", "dsv": ":"}.get(options["format"], "\t")
             given = csv.reader(filter(str.strip, lines), delimiter=options.get("separator", delimiter)[:1] or delimiter)
             rows = [[(self._inline(cell), 1, 1) for cell in row] for row in given]
         else:
             cells = list(self._cells("\n".join(lines), mark))
-            of_first = sum(wide for _, wide, _ in self._cells(lines[first], mark)) if lines else 0
-            columns = columns or of_first
-            short = short and of_first == columns
-            rows = _in_rows(cells, columns)
-        has_header = (
-            "header" in f"{options.get('options', '')}{options.get('opts', '')}"
-            or "%header" in said
-            or (short and "noheader" not in said)
-        )
-        return markdown_table(rows, header=has_header)
+            first = next(filter(str.strip, lines), "")
+            rows = _in_rows(cells, columns or sum(wide for _, wide, _ in self._cells(first, mark)))
+        return markdown_table(rows, header=False) if "noheader" in said else captioned_table(rows)
 
     def _cells(self, text: str, mark: str) -> Iterator[Cell]:
         """Yield the cells of a table that is written with a sign before each."""
@@ -305,6 +307,7 @@ class _Writer:
     def _inline(self, text: str) -> str:
         """Return running text as Markdown has it."""
         text = _BREAK.sub("", "\n".join(line.strip() for line in text.splitlines()))
+        text = _CURLY_QUOTED.sub(lambda one: f"“{one['old'] or one['new']}”", text)
         text = _CODE.sub(lambda code: f"`{code[0].strip('`').strip('+')}`", text)
         text = _CODE_OR_LINK.sub(lambda one: one[0] if one["code"] else self._linked(one), text)
         return outside(_CODE, text, self._prose)
@@ -313,7 +316,7 @@ class _Writer:
         text = _SHOWN.sub(lambda one: one["term"] or one["marked"], _HIDDEN.sub("", text))
         text = _STRONG.sub(r"**\g<words>**", text)
         text = _LITERAL.sub(r"\g<words>", _SCRIPT.sub(r"\g<words>", text))
-        return _ESCAPED.sub("", text.replace(" -- ", " — "))
+        return _ESCAPED.sub("", text.replace(" -- ", " — ").replace("\n-- ", "\n— "))
 
     def _named_heading(self, name: str) -> str:
         """Return the heading that an id names, here or of another page, else the words of the id."""
@@ -337,8 +340,10 @@ class _Writer:
                 shown = f"[{text}]({name}:{target})" if text else f"{name}:{target}"
             case "xref":
                 shown = text or self._named_heading(target)
-            case "image" | "indexterm" | "anchor":
-                shown = text if name == "image" else ""
+            case "image":
+                shown = _shown_by(text)
+            case "indexterm" | "anchor":
+                shown = ""
             case "icon":  # in a table it may be all that a cell says
                 shown = text or target.replace("-", " ")
             case "footnote" | "footnoteref":
@@ -358,7 +363,12 @@ def _kind(line: str) -> str:
         mark = found["mark"]
         return "1" if mark[0].isdigit() else "<" if mark[0] == "<" else "1a" if mark[0].isalpha() else mark
     term = _TERM.fullmatch(line)
-    return term["mark"] if term and not line.startswith(("//", "[")) else ""
+    return term["mark"] if term and not line.startswith("//") and not _ATTRIBUTES.fullmatch(line) else ""
+
+
+def _shown_by(said: str, *known: str) -> str:
+    """Return what an image shows by its attributes, `known` as in `said_by_image`."""
+    return said_by_image(named(said).get("alt") or _OPTION.split(_SIZES.sub("", said))[0].strip('"^ '), *known)
 
 
 def _language(said: str) -> str:

@@ -33,7 +33,7 @@ from theworld.ingestion.readers.tables import html_table
 
 EXTENSIONS = (".html", ".htm", ".xhtml")
 
-_NOT_TEXT = ["script", "style", "noscript", "template", "svg", "iframe", "object", "head", "title", "button"]
+_NOT_TEXT = "script style noscript template svg iframe object head title button s del strike".split()
 _FURNITURE = "nav, footer, aside, [role=navigation], [role=contentinfo], [role=complementary], [role=dialog]"
 _LISTS = ["ul", "ol", "dl"]
 _NOTES = ":is(main, article) :is(aside, [role=complementary])"

@@ -1,10 +1,10 @@
 """Markdown without what is not text: comments, template tags and wrappers of HTML and MDX dropped, entities decoded.
 
 Code (fences and spans) stays as it is. Tables, headings, lists and preformatted text in HTML become Markdown, tables
-lose their padding, images become what they are said to show, references links with their address, icons that say yes or
-no a mark; the indented content of MkDocs' admonitions and tabs and of components is put out to the margin, lists of
-attributes go. A text without any of these stays the same to the letter, so that offsets refer to the file itself; else
-they refer to the cleaned text, which is what is stored.
+lose their padding, struck text goes, images become what they are said to show, references links with their address,
+icons that say yes or no a mark; the indented content of MkDocs' admonitions and tabs and of components is put out to
+the margin, lists of attributes go. A text without any of these stays the same to the letter, so that offsets refer to
+the file itself; else they refer to the cleaned text, which is what is stored.
 """
 
 from __future__ import annotations
@@ -155,13 +155,9 @@ _ICON = re.compile(
     r"-(?:(?P<yes>check)|(?P<no>close|x|xmark|times)|[\w-]+?)(?:-[\w-]+)?):"
 )
 """An icon by its set and name."""
-_IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)\]\((?:[^()\n]+|\([^()\n]*\))*+\)(?:\{[^{}\n]*\})?")
-_IMAGE_NAME = re.compile(
-    r"^[ \t]*!\[(?:\W?(?P<stem>[^\[\]\n]+)\]\((?:[^()\n]*/)?(?P=stem)\.\w+|[a-z\d]+(?:[_-][A-Za-z\d]+)+\]\([^()\n]*)\)"
-    r"(?:\{[^{}\n]*\})?[ \t]*$",
-    re.M,
-)
-"""An image alone on its line that is said to show what its file is called, or an identifier."""
+_IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)\]\((?P<target>(?:[^()\n]+|\([^()\n]*\))*+)\)(?:\{[^{}\n]*\})?")
+_IMAGE_ALONE = re.compile(rf"^[ \t]*{_IMAGE.pattern}[ \t]*$", re.M)
+_IDENTIFIER = re.compile(r"[a-z\d]+(?:[_-][A-Za-z\d]+)+")
 _EMPTY_LINK = re.compile(r"\[\s*\]\((?:[^()\n]+|\([^()\n]*\))*+\)")
 _LINK_NOWHERE = re.compile(r"(?<!!)\[(?P<words>[^\[\]\n]+)\]\(\s*\)")
 """A link whose address was a template tag."""
@@ -184,6 +180,14 @@ _REFERENCE = re.compile(
 _ENTITY = re.compile(r"(?P<target>\]\([^()\s]*)|&(?:#\w+|[A-Za-z]\w*);")
 _LINE_BREAK = re.compile(r"(\|?)(?:\s*</?(?:br|[uo]l|li|p)\b[^<>]*>)+\s*(?=(\|?))", re.I)
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.M)
+_TABLE_LINES = re.compile(r"^[ \t]*\|.*\n[ \t]*\|[-:| \t]+\n(?:[ \t]*\|.*(?:\n|\Z))+", re.M)
+_STRUCK = re.compile(
+    rf"(?P<code>{_SPAN.pattern})|(?:(?<![~\\])~~(?=[^\s~])(?:[^~\n]|\n(?!\s*\n)|~(?!~))*?(?<=\S)~~(?!~)|"
+    r"<(?P<element>s|del|strike)(?:\s[^<>]*)?>(?:[^\n<]|\n(?!\s*\n)|<(?!/?(?P=element)\b))*+</(?P=element)\s*>)[ \t]*",
+    re.I,
+)
+"""Text that is struck out, within a paragraph, and code."""
+_WORD = re.compile(r"[^\W_]+")
 _PADDING = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)|-{4,}")
 """What only lines up the columns of a table's source: it would fill notes and answers with blanks."""
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
@@ -289,7 +293,7 @@ def _computed(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> str:
-    text = outside(_SPAN, text, raised)
+    text = _LINE_GONE.sub("", _STRUCK.sub(rf"\g<code>{_GONE}", outside(_SPAN, text, raised))).replace(_GONE, "")
     if "<table" in text.lower():
         text = _TABLE.sub(lambda table: f"\n\n{html_table(BeautifulSoup(table[0], 'html.parser'))}\n\n", text)
     for pattern in (_SCRIPT, _COMMENT, _MODULE):
@@ -309,7 +313,8 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     in_cells = partial(_LINE_BREAK.sub, lambda gap: f"{gap[1]} " if "|" in gap.groups() else BETWEEN_ITEMS)
     text = _ROW.sub(lambda row: outside(_SPAN, row[0], in_cells), text)
     text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap[0][0] == "-" else " ", row[0]), text)
-    text = _SETTINGS_AT_END.sub(lambda line: line["heading"] or "", _IMAGE_NAME.sub("", text))
+    text = _TABLE_LINES.sub(_without_pictures, _IMAGE_ALONE.sub(_of_one_alone, text))
+    text = _SETTINGS_AT_END.sub(lambda line: line["heading"] or "", text)
     linked = partial(_REFERENCE.sub, partial(_linked, targets)) if targets else str
     text = linked(_DEFINITION.sub("", text) if targets else text)
 
@@ -325,17 +330,42 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
         piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
             piece = _TAG.sub(lambda tag: _instead_of(tag, closed), _HEADING_BEGUN.sub(r"\1", piece))
-        return _decoded(piece).replace("\xa0", " ") if "&" in piece else piece
+        return (_decoded(piece).replace("\xa0", " ") if "&" in piece else piece).replace("\u200b", "")
 
     done = linked(outside(_SPAN, text, without_tags))  # again, for images within links
     done = _EMPTY_HEADING.sub("\n", done)
     return _PARAGRAPH.sub(lambda paragraph: _unescaped(paragraph[0]), done) if "\\" in done else done
 
 
+def said_by_image(words: str, *known: str) -> str:
+    """Return what an image is said to show; nothing where that is a file's name, or that it is an image.
+
+    Of one alone, `known` is what its file and what stands above are called: their words, or an identifier, say nothing.
+    """
+    names = _WORD.findall(" ".join(known).replace("%20", " ").lower())
+    again = known and (_IDENTIFIER.fullmatch(words) or {*_WORD.findall(words.lower())}.issubset(names))
+    return "" if again or _SAYS_NOTHING.fullmatch(words) else words
+
+
 def _shown_by(image: re.Match[str]) -> str:
     words, _, layout = image["alt"].partition("|")
-    words = words.rstrip() if _LAYOUT.fullmatch(layout) else image["alt"]
-    return "" if _SAYS_NOTHING.fullmatch(words) else words
+    return said_by_image(words.rstrip() if _LAYOUT.fullmatch(layout) else image["alt"])
+
+
+def _of_one_alone(image: re.Match[str]) -> str:
+    """Return an image that is alone on its line, below a heading or none, where it says something."""
+    heading = image.string[: image.start()].rpartition("\n#")[2].partition("\n")[0]
+    return image[0] if said_by_image(image["alt"], image["target"].partition(' "')[0], heading) else ""
+
+
+def _without_pictures(table: re.Match[str]) -> str:
+    """Return a table without rows of nothing but pictures; where no other is left, what its header says of them."""
+    head, rule, *rows = table[0].splitlines(keepends=True)
+    says, *said = (_TAG.sub("", _IMAGE.sub(_shown_by, row)) for row in (head, *rows))
+    kept = [row for row, words in zip(rows, said, strict=True) if words == row or any(map(str.isalnum, words))]
+    if kept:
+        return "".join([head, rule, *kept])
+    return f"{BETWEEN_ITEMS.join(filter(None, map(str.strip, says.split('|'))))}\n"
 
 
 @cache
