@@ -131,8 +131,7 @@ def iter_notes(
     first = _titled_section(blocks, title)
 
     def in_provision(current: _Group, group: _Group) -> bool:
-        begun = _PROVISION.match(text, current.start) and not _PROVISION.match(text, group.start)
-        return bool(begun) and in_section(current, group)
+        return _goes_on(text, current, group) and in_section(current, group)
 
     def in_section(current: _Group, group: _Group) -> bool:
         alike = group.section == current.section and not group.heading and not group.lead
@@ -165,6 +164,11 @@ def iter_notes(
 def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | None:
     """Return the first section where the document's title is its heading, which is one of several beside each other."""
     return (title,) if blocks and blocks[0].section[:1] == (title,) else None
+
+
+def _goes_on(text: str, provision: _Group, group: _Group) -> bool:
+    """Return whether a numbered provision goes on with a group that has no number."""
+    return bool(_PROVISION.match(text, provision.start)) and not _PROVISION.match(text, group.start)
 
 
 def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:
