@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -152,9 +153,7 @@ def iter_notes(
         return (beside or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
 
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
-    for fit in (in_provision, in_section, little, small):
-        groups = _joined(groups, fit)
-    for group in groups:
+    for group in reduce(_joined, (in_provision, in_section, little, small), groups):
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
         section = group.section[1:] if group.section[:1] == first else group.section
