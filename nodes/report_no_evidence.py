@@ -12,10 +12,11 @@ from langgraph.runtime import Runtime
 from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import StoreError
+from theworld.packages import reason_in
 from theworld.retrieval.channel import LATE
 from theworld.state import Answer, Context, Degradation, QueryState, Update, context_of
 from theworld.state.answers import INSUFFICIENT
-from theworld.text import fold
+from theworld.text import Language, fold
 
 SHOWN_TITLES = 3
 """Titles named as what was found instead."""
@@ -61,7 +62,7 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: N
     Where nothing was found because there is nothing yet, it says so.
     """
     context = context_of(runtime)
-    words = _TEXTS[context.language or state.language]
+    language = context.language or state.language
     noted: list[Degradation] = []
     empty = False
     reason = "the ledger cannot say whether it holds any notes"
@@ -69,20 +70,20 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: N
         empty = not state.candidates and not store.has_notes(tenant=context.tenant, within=Deadline.after(LOOK_MS))
     if empty:
         tenant = "" if context.tenant == "default" else f" --tenant {shlex.quote(context.tenant)}"
-        text = words["empty"].format(tenant=tenant)
+        text = _TEXTS[language]["empty"].format(tenant=tenant)
         return {"result": Answer(text=text, reason="the store is empty")}
-    return {"result": _why_none(state, words, context.filters), "degradations": noted}
+    return {"result": _why_none(state, language, context.filters), "degradations": noted}
 
 
-def _why_none(state: QueryState, words: Mapping[str, str], filtered: Mapping[str, object]) -> Answer:
+def _why_none(state: QueryState, language: Language, filtered: Mapping[str, object]) -> Answer:
     """Say why there is no answer: the search failed, found too little, found nothing, or did not take place.
 
     It failed when no channel answered and at least one failed other than by being late, or no note could be read.
     """
-    stage = "fuse_candidates" if state.channel_results else "retrieve"
-    failures = dict.fromkeys(f"{one.stage}: {one.reason}" for one in state.degradations if one.stage.startswith(stage))
-    if not state.candidates and any(LATE not in why for why in failures):
-        text = words["failed"].format(reasons=words["separator"].join(failures))
+    words, failures = _TEXTS[language], _failures(state)
+    if not state.candidates and any(LATE not in why for _, why in failures):
+        reasons = words["separator"].join(f"{stage}: {reason_in(language, why)}" for stage, why in failures)
+        text = words["failed"].format(reasons=reasons)
         reason = "every retrieval channel failed" if not state.channel_results else "the notes found cannot be read"
     else:
         titles: dict[str, str] = {}
@@ -99,3 +100,9 @@ def _why_none(state: QueryState, words: Mapping[str, str], filtered: Mapping[str
         searched = "nothing was found" if state.channel_results else "no document was searched"
         reason = "time ran out" if late else "the evidence does not suffice" if titles else searched
     return Answer(text=text, reason=reason)
+
+
+def _failures(state: QueryState) -> list[tuple[str, str]]:
+    """Return (stage, reason) of the channels that failed, where none answered, else of reading what they found."""
+    stage = "fuse_candidates" if state.channel_results else "retrieve"
+    return list(dict.fromkeys((one.stage, one.reason) for one in state.degradations if one.stage.startswith(stage)))

@@ -77,7 +77,7 @@ def retrieve_graph(
         note = f"seeds: {len(seeds)} notes, entities: {', '.join(entities) or 'none'}"
         return {
             **ranked("graph", [(hit.note_id, hit.score) for hit in hits], note),
-            "paths": word_paths(paths, state.language),
+            "paths": word_paths(paths, context.language or state.language),
             "degradations": noted,
         }
 

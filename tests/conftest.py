@@ -44,9 +44,11 @@ class Done(NamedTuple):
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Runs a command of `theworld` with the arguments given."""
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """Runs a command of `theworld` with the arguments given, on a terminal that is not Chinese."""
     from theworld.cli.app import run
+
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
 
     def call(*arguments: object) -> Done:
         capsys.readouterr()

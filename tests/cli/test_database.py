@@ -37,6 +37,19 @@ def test_a_question_that_is_not_read_ends_with_one_and_near_names(cli, league):
     assert told["answered"] is False
 
 
+def test_a_chinese_question_is_declined_in_chinese(cli, league):
+    done = cli("database", "ask", str(league), "有多少plyer？")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        "未作答：数据库中没有这些词语：plyer",
+        "  没有名为“plyer”的内容；相近的有 player、players",
+    ]
+    told = json.loads(cli("database", "ask", str(league), "有多少plyer？", "--json").out)
+    assert told["reason"] == "these words mean nothing to the database: plyer"
+    shown = cli("database", "ask", str(league), "有多少球员？").out
+    assert shown.splitlines()[-1].endswith(" 毫秒")
+
+
 def test_what_cannot_be_drafted_is_named(cli, league, tmp_path):
     for name, content in (("bad.sqlite", "no database"), ("x.csv", "a,b")):
         (tmp_path / name).write_text(content, "utf-8")

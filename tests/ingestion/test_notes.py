@@ -367,7 +367,10 @@ def test_a_term_stays_with_its_definition_and_a_caption_with_its_table() -> None
 
 @pytest.mark.parametrize(
     ("number", "words", "limit"),
-    [("第{}条　", "醉酒驾驶机动车的，由交通管理部门约束。", 140), ("Article {}. ", "Whoever drives needs a licence.", 240)],
+    [
+        ("第{}条　", "醉酒驾驶机动车的，由交通管理部门约束。", 140),
+        ("Article {}. ", "Whoever drives needs a licence.", 240),
+    ],
 )
 def test_no_note_begins_within_a_numbered_provision(number: str, words: str, limit: int) -> None:
     provisions = [f"{number.format(n)}{words}\n\n{words * 2}\n\n(a) {words}" for n in range(1, 9)]

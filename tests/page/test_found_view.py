@@ -24,6 +24,10 @@ def test_the_record_is_drawn(visit, site, locale, question, ran):
     nodes = [stage for stage in stages if not stage.startswith("second_hop")]  # parts of one node
     assert seen.page.locator(".node.ran:not(.terminal)").count() == len(nodes)
     assert seen.page.locator(".ranks tbody tr").count() == min(12, len(explained["rerank"]["results"]))
+    facts = seen.page.locator(".facts").inner_text()
+    assert ("意图：" in facts, "intent " in facts) == (locale == "zh-CN", locale == "en-US")
+    relations = " ".join(seen.page.locator(".relation").all_inner_texts())
+    assert ("mentions" in relations) == (locale == "en-US")
     best = seen.page.locator(".ranks tbody tr").first.inner_text()
     assert explained["rerank"]["results"][0]["note_id"] in best
     assert seen.page.locator(".evidence-way").count() == min(12, len([p for p in explained["paths"] if p["steps"]]))

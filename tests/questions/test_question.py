@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.questions import Question, read_question
+from theworld.questions import Question, read_question, spoken_language
 from theworld.questions.question import LONGEST_KEPT
 
 
@@ -113,3 +113,18 @@ def test_any_text_can_be_read(text: str) -> None:
     assert all(text[one.start : one.end] for one in question.amounts)
     assert all(0 <= start < end <= len(text) for start, end in question.possible_names)
     assert all(text[start:end] for (start, end), _ in question.written_names)
+
+
+@pytest.mark.parametrize(
+    ("question", "interface", "spoken"),
+    [
+        ("hbbr port", "zh", "zh"),
+        ("hbbr port", "en", None),
+        ("MAX_SIZE", "zh", "zh"),
+        ("what is the hbbr port", "zh", None),
+        ("hbbr 的端口", "en", None),
+        ("怎么安装", "zh", None),
+    ],
+)
+def test_a_question_of_names_alone_is_answered_in_the_language_of_who_asks(question, interface, spoken):
+    assert spoken_language(question, interface) == spoken

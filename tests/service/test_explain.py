@@ -137,6 +137,21 @@ def test_as_text_in_both_languages(call, language):
     assert ("路由：" in text) == (language == "zh")
     assert ("Route:" in text) == (language == "en")
     assert "{" not in text
+    assert ("  理由：意图：提问" in text) == (language == "zh")
+    assert ("because: intent question" in text) == (language == "en")
+
+
+@pytest.mark.parametrize(
+    ("question", "reader", "said"),
+    [("Metropolis Fritz Lang", "zh-CN", "zh"), ("Metropolis Fritz Lang", "en", None), (TWO_HOP, "zh-CN", None)],
+)
+def test_where_a_question_has_no_plain_language_the_reader_decides(client, service, question, reader, said):
+    asked = client.post(ASK, json={"question": question, "stream": False}, headers={"Accept-Language": reader}).json()
+    request_id = asked["data"]["request_id"]
+    service.writer.settle(request_id, tenant="default")
+    record = service.journal.read(request_id, tenant="default")
+    assert record.request["request"]["context"]["language"] == said
+    assert asked["data"]["language"] == "en"
 
 
 def test_as_mermaid_what_a_question_says_is_never_markup(call):

@@ -24,7 +24,8 @@ from theworld.cli.demo import demo
 from theworld.cli.documents import delete, ingest, list_documents, show_document, watch
 from theworld.cli.evaluate import evaluate_app
 from theworld.cli.ontology import ontology_app
-from theworld.cli.options import INTERRUPTED
+from theworld.cli.options import INTERRUPTED, terminal_language
+from theworld.cli.output import error_in_words
 from theworld.cli.records import explain, replay
 from theworld.cli.serve import keys_app, mcp, serve
 from theworld.cli.store import backup, doctor, info, ledger_app, restore, sync
@@ -103,7 +104,10 @@ def run(arguments: Sequence[str]) -> int:
     except TheWorldError as error:
         if debug:
             raise
-        typer.echo(f"theworld: {error}", err=True)
+        from theworld.text.tokens import has_ideographs
+
+        language = "zh" if has_ideographs(" ".join(arguments)) else terminal_language()
+        typer.echo(f"theworld: {error_in_words(error, language)}", err=True)
         return error.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

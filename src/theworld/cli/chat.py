@@ -25,17 +25,21 @@ from theworld.cli.options import (
     TenantOption,
     read_filters,
     settings_for,
+    terminal_language,
 )
 from theworld.cli.output import (
     console,
+    error_in_words,
     headline,
-    is_chinese,
+    language_for,
+    language_of,
     live_text,
     show_answer_text,
     show_details,
     show_nearest,
     show_sources,
     show_understood,
+    word,
 )
 from theworld.errors import TheWorldError
 
@@ -44,25 +48,9 @@ if TYPE_CHECKING:
 
     from theworld.graph.build import CompiledGraph
     from theworld.state import Context, QueryOutput
-    from theworld.text import Language
 
 PROMPT = "› "
-COMMANDS: dict[str, dict[Language, str]] = {
-    "/sources": {"en": "the sources of the last answer, with what they say", "zh": "上一个回答的出处及其原文"},
-    "/why": {
-        "en": "how the last answer was found: as what the question was understood, the way it took, times",
-        "zh": "上一个回答是怎么得来的：问题被理解成什么，经过哪些步骤，各用多少时间",
-    },
-    "/new": {"en": "a new conversation: what was said is forgotten", "zh": "新的对话：忘掉之前说过的话"},
-    "/help": {"en": "these commands", "zh": "这些命令"},
-    "/quit": {"en": "the end (Ctrl-D, too)", "zh": "结束（也可按 Ctrl-D）"},
-}
-SAID: dict[str, dict[Language, str]] = {
-    "new": {"en": "A new conversation.", "zh": "新的对话。"},
-    "nothing": {"en": "Nothing was asked yet.", "zh": "还没有问过什么。"},
-    "no source": {"en": "The last answer rests on no source.", "zh": "上一个回答没有出处。"},
-    "unknown": {"en": "There is no command {}.", "zh": "没有 {} 这个命令。"},
-}
+COMMANDS = ("/sources", "/why", "/new", "/help", "/quit")
 
 
 def chat(
@@ -92,7 +80,7 @@ def chat(
         out = console()
         conversation = Conversation(build_graph(resources, InMemorySaver()), context, out)
         if sys.stdin.isatty():
-            out.print(f"Questions over {settings.store}, in English or Chinese. /help shows the commands, Ctrl-D ends.")
+            out.print(word("welcome", language or terminal_language(), store=settings.store))
         for line in _lines():
             if not conversation.take(line):
                 break
@@ -121,7 +109,7 @@ class Conversation:
         self._graph, self._context, self._out = graph, context, out
         self._thread = uuid.uuid4().hex
         self._last: tuple[QueryOutput, float] | None = None
-        self._language: Language = context.language or "en"
+        self._language = context.language or terminal_language()
 
     def take(self, line: str) -> bool:
         """Answer a question or do what a command says; False at the end."""
@@ -130,26 +118,30 @@ class Conversation:
             return False
         if text == "/new":
             self._thread, self._last = uuid.uuid4().hex, None
-            out.print(SAID["new"][self._language])
+            out.print(word("new", self._language))
         elif text in {"/sources", "/why"} and last is None:
-            out.print(SAID["nothing"][self._language])
+            out.print(word("nothing", self._language))
         elif text == "/sources" and last is not None and last[0].citations:
-            show_sources(out, last[0], quotes=True)
+            show_sources(out, last[0], self._language, quotes=True)
         elif text == "/sources":
-            out.print(SAID["no source"][self._language])
+            out.print(word("no_source", self._language))
         elif text == "/why" and last is not None:
-            show_details(out, *last)
+            show_details(out, *last, self._language)
         elif text.startswith("/"):
             if text != "/help":
-                out.print(SAID["unknown"][self._language].format(text))
-            for name, meaning in COMMANDS.items():
-                out.print(f"  {name:10}{meaning[self._language]}")
+                out.print(word("unknown", self._language, command=text))
+            for name in COMMANDS:
+                out.print(f"  {name:10}{word(name, self._language)}")
         elif text:
             self._ask(text)
         return True
 
     def _ask(self, question: str) -> None:
+        from theworld.state import QueryOutput
+
         begun, thread = time.perf_counter(), self._thread
+        chosen = language_for(question, self._context.language)
+        context = self._context.model_copy(update={"language": chosen})
 
         def back(asked: Any) -> str:
             self._out.print(asked["question"])
@@ -161,15 +153,15 @@ class Conversation:
         try:
             with live_text() as on_token:
                 answer = run_question(
-                    self._graph, question, [], self._context, thread=thread, on_token=on_token, ask_back=back
+                    self._graph, question, [], context, thread=thread, on_token=on_token, ask_back=back
                 )
         except TheWorldError as error:  # the conversation goes on
-            self._out.print(f"{error}")
+            self._out.print(error_in_words(error, language_of(QueryOutput(question=question), chosen)))
             return
         elapsed_ms = (time.perf_counter() - begun) * 1000
         self._last = answer, elapsed_ms
-        self._language = "zh" if is_chinese(answer) else "en"
-        show_understood(self._out, answer)
-        show_answer_text(self._out, answer)
-        show_nearest(self._out, answer)
-        self._out.print(f"{headline(answer, elapsed_ms)}\n", style="dim")
+        self._language = language = language_of(answer, chosen)
+        show_understood(self._out, answer, language)
+        show_answer_text(self._out, answer, language)
+        show_nearest(self._out, answer, language)
+        self._out.print(f"{headline(answer, elapsed_ms, language)}\n", style="dim")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from theworld.cli.options import JsonFlag, NowOption, QuestionWords, TenantOption
-from theworld.cli.output import console, counted, error_console, print_json, printable, show_table
+from theworld.cli.options import JsonFlag, LanguageName, NowOption, QuestionWords, TenantOption
+from theworld.cli.output import console, counted, error_console, language_for, print_json, printable, show_table, word
 from theworld.errors import ModelError
+from theworld.packages import reason_in
 
 if TYPE_CHECKING:
     from theworld.sql.database import Database
@@ -151,12 +152,13 @@ def ask(
 
     A question that is not read for certain is declined, with near names of what it could not place (exit code 1).
     """
+    from theworld.questions import read_question
     from theworld.sql.plan import UnclearError
     from theworld.sql.results import in_words
-    from theworld.text import detect_language
 
     question, (url, file) = " ".join(words), _address(source)
-    database, language = _opened(url, mapping or file, tenant), detect_language(question)
+    language = language_for(question, None) or read_question(question).language
+    database = _opened(url, mapping or file, tenant, language)
     try:
         tables = database.ask(question, language=language, tenant=tenant, now=now, dry_run=dry_run)
     except UnclearError as error:
@@ -164,9 +166,11 @@ def ask(
         if as_json:
             print_json({"answered": False, "reason": str(error), "near": near})
         else:
-            error_console().print(printable(f"not answered: {error}"))
-            for word, names in near.items():
-                error_console().print(printable(f"  nothing is called {word!r}; there is {', '.join(names)}"))
+            why = reason_in(language, str(error), database.mapping.names_in(language))
+            error_console().print(printable(word("not_answered", language, reason=why)))
+            for unknown, names in near.items():
+                said = word("near", language, word=unknown, names=word("comma", language).join(names))
+                error_console().print(f"  {printable(said)}")
         raise typer.Exit(1) from error
     if as_json:
         print_json({"answered": not dry_run, "tables": [table.model_dump(mode="json") for table in tables]})
@@ -176,7 +180,7 @@ def ask(
         read = "; ".join((table.title, *table.conditions, *table.reading))
         said = read if dry_run else in_words(table, language)
         out.print(printable(said))
-        show_table(out, table)
+        show_table(out, table, language)
 
 
 def _with_proposals(drafted: MappingFile) -> MappingFile:
@@ -218,7 +222,7 @@ def _address(source: str) -> tuple[str, Path | None]:
     return address, path
 
 
-def _opened(url: str, mapping: Path | None, tenant: str) -> Database:
+def _opened(url: str, mapping: Path | None, tenant: str, language: LanguageName = "en") -> Database:
     """Return the database, said whose rows alone are asked where its tables have tenants and none was named."""
     from theworld.settings import Settings
     from theworld.sql.database import Database
@@ -226,7 +230,6 @@ def _opened(url: str, mapping: Path | None, tenant: str) -> Database:
     own = Settings.load().database.model_dump() | {"url": url, "ontology": mapping}
     opened = Database.open(Settings(database=own).database)
     if tenant == "default" and (whose := opened.mapping.tenants or opened.unguarded):
-        kept = "only rows of the tenant 'default' are asked ({}); --tenant names another"
-        said = kept if opened.mapping.tenants else "the rows of all tenants are asked ({})"
-        error_console().print(said.format(printable(", ".join(whose))))
+        key, names = "one_tenant" if opened.mapping.tenants else "all_tenants", printable(", ".join(whose))
+        error_console().print(word(key, language, names=names))
     return opened

@@ -17,12 +17,12 @@ from theworld.cli.ask import run_question
 from theworld.cli.ingesting import ingest_paths, show_report
 from theworld.cli.options import settings_for
 from theworld.cli.output import (
-    CHINESE,
     answer_in_colours,
+    called,
     console,
     entity_in_words,
     headline,
-    is_chinese,
+    language_of,
     path_in_words,
     printable,
     show_understood,
@@ -160,8 +160,9 @@ def how_found(output: QueryOutput) -> str:
     cited = [citation.note_id for citation in output.citations]
     note = next((one for one in output.candidates if one.note_id in cited[:1]), None)
     ranks = {name: note.channels[name].rank for name in CHANNELS if note and name in note.channels}
-    if is_chinese(output):
-        said = "检索依据：" + "、".join(f"{CHINESE[name]}（第 {rank} 位）" for name, rank in ranks.items())
+    if language_of(output) == "zh":
+        ways = (f"{called('channel', name, 'zh')}（第 {rank} 位）" for name, rank in ranks.items())
+        said = f"检索依据：{'、'.join(ways)}"
     else:
         said = "found by " + ", ".join(f"{CHANNELS[name]} (rank {rank})" for name, rank in ranks.items())
     path = next((path for one in cited[:2] for path in output.paths if path.note_id == one and path.steps), None)

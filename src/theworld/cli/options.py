@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -40,6 +41,14 @@ def _read_moment(text: str) -> datetime:
 
 LanguageName = Literal["en", "zh"]
 """As `theworld.text.Language`, which costs more to import."""
+
+
+def terminal_language() -> LanguageName:
+    """Return `zh` where the terminal's language (LC_ALL, LC_MESSAGES, LANG, or the system's) is Chinese, else `en`."""
+    said = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), locale.getlocale()[0] or "")
+    return "zh" if said.lower().startswith(("zh", "chinese")) else "en"
+
+
 StoreOption = Annotated[
     Path | None, Option(metavar="DIR", help="Folder of the store.", show_default="the setting store")
 ]
@@ -54,7 +63,10 @@ FilterOption = Annotated[
 ]
 QuestionWords = Annotated[list[str], Argument(metavar="QUESTION", help="The question, in English or Chinese.")]
 """Several arguments are the words of one question: quotes are easily forgotten."""
-LanguageOption = Annotated[LanguageName | None, Option(help="Language of what is said.", show_default="the question's")]
+LanguageOption = Annotated[
+    LanguageName | None,
+    Option(help="Language of what is said.", show_default="the question's; where that is not plain, the terminal's"),
+]
 LimitOption = Annotated[int | None, Option(min=1, help="Use only the first so many.")]
 NowOption = Annotated[
     datetime | None, Option(metavar="DATE", parser=_read_moment, help="Date that time words refer to.")

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import Console, JustifyMethod
@@ -14,7 +14,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from theworld.cli.options import LanguageName, terminal_language
+from theworld.packages import load_table, reason_in
+
 if TYPE_CHECKING:
+    from theworld.errors import TheWorldError
     from theworld.evaluation.metrics import PairedDifference
     from theworld.state import EntityJudgement, EvidencePath, QueryOutput, QueryTable
 
@@ -29,12 +33,27 @@ CHANNELS = ("sparse", "dense", "graph", "ontology")
 BAR_CHARACTERS = 30
 PIPE_COLUMNS = 1000
 """Columns of a table that no terminal shows: programs read a row a line."""
-CHINESE = {
-    **{"sure": "有把握", "likely": "很可能", "unsure": "不确定"},
-    **{"entity": "简短答案", "extractive": "段落", "generated": "模型撰写", "computed": "数据库计算", "none": "未作答"},
-    **{"sparse": "词语", "dense": "语义", "graph": "图谱", "ontology": "本体"},
-}
-"""Words beside the answer to a Chinese question."""
+
+
+def word(key: str, language: LanguageName, **values: object) -> str:
+    """Return a text of data/words.yaml, filled."""
+    return str(load_table("theworld.cli", "data/words.yaml")[key][language]).format(**values)
+
+
+def called(kind: Literal["node", "channel", "count"], name: str, language: LanguageName) -> str:
+    """Return what a stage, a channel or a count is called: its own name in English, as on the page in Chinese."""
+    page = load_table("theworld.service", "page/data/messages/found.yaml")
+    texts = page.get(f"{kind}_{name}") if language == "zh" else None
+    return str(texts["zh"]) if texts else name
+
+
+def error_in_words(error: TheWorldError, language: LanguageName) -> str:
+    """Return an error in the language of who asks; in English where its sentence has no other."""
+    what, remedy, where = (reason_in(language, text) for text in (error.what, error.remedy, error.where))
+    if what == error.what:
+        return str(error)
+    said = what if what.endswith("。") else f"{what}。"
+    return f"{where}：{said}{remedy}" if where else f"{said}{remedy}"
 
 
 def console() -> Console:
@@ -106,88 +125,110 @@ def print_troubles(troubles: Mapping[str, str]) -> None:
         out.print("What was written is safe in the ledger. Run `theworld sync`.")
 
 
-def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float, *, verbose: bool) -> None:
+def show_answer(
+    out: Console, answer: QueryOutput, elapsed_ms: float, *, verbose: bool, language: LanguageName | None = None
+) -> None:
     """Print answer, sources, one line of how it was found, and degradations; `verbose` adds everything else."""
-    show_answer_text(out, answer)
-    show_understood(out, answer)
-    show_nearest(out, answer)
-    show_sources(out, answer)
-    out.print(Text(f"\n{headline(answer, elapsed_ms)}\n{how_found(answer)}", style="dim"))
-    _show_steps(out, answer, verbose=verbose)
+    language = language_of(answer, language)
+    show_answer_text(out, answer, language)
+    show_understood(out, answer, language)
+    show_nearest(out, answer, language)
+    show_sources(out, answer, language)
+    out.print(Text(f"\n{headline(answer, elapsed_ms, language)}\n{how_found(answer, language)}", style="dim"))
+    _show_steps(out, answer, language, verbose=verbose)
 
 
-def show_details(out: Console, answer: QueryOutput, elapsed_ms: float) -> None:
+def show_details(out: Console, answer: QueryOutput, elapsed_ms: float, language: LanguageName | None = None) -> None:
     """Print how an answer was found: the reading, the way, why that way, entities, paths, times and fallbacks."""
-    show_understood(out, answer)
-    out.print(f"{headline(answer, elapsed_ms)}\n{how_found(answer)}")
+    language = language_of(answer, language)
+    show_understood(out, answer, language)
+    out.print(f"{headline(answer, elapsed_ms, language)}\n{how_found(answer, language)}")
     for reason in [*answer.route.reasons, *([answer.result.reason] if answer.result else [])]:
-        out.print(f"  {printable(reason)}")
-    _show_steps(out, answer, verbose=True)
+        out.print(f"  {printable(reason_in(language, reason))}")
+    _show_steps(out, answer, language, verbose=True)
 
 
-def _show_steps(out: Console, answer: QueryOutput, *, verbose: bool) -> None:
+def _show_steps(out: Console, answer: QueryOutput, language: LanguageName, *, verbose: bool) -> None:
     """Print what each name means, evidence paths and a table of the nodes run, where wanted; and every fallback."""
     judged = [item for item in answer.judgements if item.matched or item.reason != NO_CANDIDATES]
     if verbose and judged:
-        out.print("\nEntities")
+        out.print(f"\n{word('entities', language)}")
         for item in judged:
-            out.print(f"  {entity_in_words(item)}")
+            out.print(f"  {entity_in_words(item, language)}")
     cited = [citation.note_id for citation in answer.citations]
     paths = sorted((path for path in answer.paths if path.steps), key=lambda path: path.note_id not in cited)
     if verbose and paths:
-        out.print("\nEvidence paths")
+        out.print(f"\n{word('paths', language)}")
         for path in paths[:PATHS_SHOWN]:
             out.print(f"  {path_in_words(path)}")
         if len(paths) > PATHS_SHOWN:
-            out.print(Text(f"  and {len(paths) - PATHS_SHOWN} more (--json has them all)", style="dim"))
+            out.print(Text(f"  {word('more', language, number=len(paths) - PATHS_SHOWN)}", style="dim"))
     if verbose:
-        table = plain_table(("Stage", "ms", "Counts", "Notes"), right=["ms"])
-        for stage in answer.stages:
-            counts = ", ".join(f"{name} {number}" for name, number in stage.counts.items())
-            table.add_row(stage.stage, f"{stage.elapsed_ms:.1f}", counts, Text(printable("; ".join(stage.notes))))
-        out.print()
-        out.print(table, soft_wrap=False)
+        _show_stages(out, answer, language)
     if answer.degradations:
-        out.print("\nDegradations")
+        out.print(f"\n{word('degradations', language)}")
     for fallback in answer.degradations:
-        out.print(f"  {fallback.stage}: {printable(fallback.reason)} ({fallback.elapsed_ms:.0f} ms)")
+        why, where = printable(reason_in(language, fallback.reason)), called("node", fallback.stage, language)
+        said = word("degradation", language, stage=where, reason=why, ms=f"{fallback.elapsed_ms:.0f}")
+        out.print(f"  {said}")
 
 
-def show_answer_text(out: Console, answer: QueryOutput) -> None:
+def _show_stages(out: Console, answer: QueryOutput, language: LanguageName) -> None:
+    """Print a table of the nodes run: time, counts, and what each decided."""
+    titles = [word(key, language) for key in ("stage", "time", "counts", "notes")]
+    table = plain_table(titles, right=titles[1:2])
+    for stage in answer.stages:
+        name, ms = called("node", stage.stage, language), f"{stage.elapsed_ms:.1f}"
+        found = [f"{called('count', what, language)} {number}" for what, number in stage.counts.items()]
+        notes = word("semicolon", language).join(reason_in(language, note) for note in stage.notes)
+        table.add_row(name, ms, word("comma", language).join(found), Text(printable(notes)))
+    out.print()
+    out.print(table, soft_wrap=False)
+
+
+def show_answer_text(out: Console, answer: QueryOutput, language: LanguageName | None = None) -> None:
     """Print the answer and the rows it rests on."""
     out.print(answer_in_colours(answer))
     for table in answer.tables:
-        show_table(out, table)
+        show_table(out, table, language_of(answer, language))
 
 
-def is_chinese(answer: QueryOutput) -> bool:
-    """Return whether the question is Chinese, in whose language the words beside its answer are."""
+def language_of(answer: QueryOutput, language: LanguageName | None = None) -> LanguageName:
+    """Return the language of the words beside an answer: the one it was asked for in, else the question's."""
     from theworld.questions import read_question  # late: not every command needs the readers of texts
 
-    return read_question(answer.question).language == "zh"
+    return language or read_question(answer.question).language
 
 
-def show_understood(out: Console, answer: QueryOutput, *, indent: int = 0) -> None:
+def language_for(question: str, language: LanguageName | None) -> LanguageName | None:
+    """Return the language to answer in: the one chosen, else the terminal's where the question's own is not plain."""
+    from theworld.questions import spoken_language
+
+    return language or spoken_language(question, terminal_language())
+
+
+def show_understood(
+    out: Console, answer: QueryOutput, language: LanguageName | None = None, *, indent: int = 0
+) -> None:
     """Print the stand-alone question, where it is another than the one asked, `indent` spaces in."""
     if answer.query != answer.question:
-        label = "理解为：" if is_chinese(answer) else "Understood as: "
-        out.print(Text(f"{' ' * indent}{label}{printable(answer.query)}", style="italic"))
+        said = word("understood", language_of(answer, language), query=printable(answer.query))
+        out.print(Text(f"{' ' * indent}{said}", style="italic"))
 
 
-def how_found(answer: QueryOutput) -> str:
+def how_found(answer: QueryOutput, language: LanguageName | None = None) -> str:
     """Return in one line what each channel brought and what became of it, as the stages counted it."""
     counts = {name: number for stage in answer.stages for name, number in stage.counts.items()}
-    zh, statements, cited = is_chinese(answer), len(answer.tables), len(answer.citations)
-    hits = {CHINESE[name] if zh else name: counts.get(f"{name}_hits") for name in CHANNELS}
+    language, statements, cited = language_of(answer, language), len(answer.tables), len(answer.citations)
+    hits = {called("channel", name, language): counts.get(f"{name}_hits") for name in CHANNELS}
     brought = [f"{name} {number}" for name, number in hits.items() if number is not None]
-    steps = [f"检索：{'、'.join(brought)}" if zh else f"searched: {', '.join(brought)}"] if brought else []
+    steps = [word("searched", language, found=word("comma", language).join(brought))] if brought else []
     if statements:
-        steps.append(f"数据库语句 {statements} 条" if zh else f"{counted(statements, 'statement')} over the database")
+        steps.append(word("statements", language, counted=counted(statements, "statement"), number=statements))
     if brought:
         reranked = sum(candidate.rerank_rank is not None for candidate in answer.candidates)
-        said = (f"重排 {reranked} 条", "未重排") if zh else (f"{reranked} reranked", "not reranked")
-        steps.append(said[0] if reranked else said[1])
-    steps.append(f"引用 {cited} 处" if zh else f"{counted(cited, 'source')} cited")
+        steps.append(word("reranked" if reranked else "not_reranked", language, number=reranked))
+    steps.append(word("cited", language, counted=counted(cited, "source"), number=cited))
     return " → ".join(steps)
 
 
@@ -217,44 +258,45 @@ def visible(text: str) -> str:
     return "".join(c if c == "\n" or c.isprintable() else " " for c in text)
 
 
-def headline(answer: QueryOutput, elapsed_ms: float) -> str:
+def headline(answer: QueryOutput, elapsed_ms: float, language: LanguageName | None = None) -> str:
     """Return how sure it is, kind, confidence, model calls, tokens, cost and time in a line; small talk has no kind."""
     tokens, calls = answer.usage.prompt_tokens + answer.usage.completion_tokens, answer.usage.calls
     sureness = answer.result.sureness if answer.result else "none"
-    zh = is_chinese(answer)
+    language = language_of(answer, language)
     words = [*([sureness] if sureness != "none" else []), answer.kind]
-    confidence = f"置信度 {answer.confidence:.2f}" if zh else f"confidence {answer.confidence:.2f}"
-    how = [*(CHINESE.get(word, word) if zh else word for word in words), confidence]
+    how = [*(word(one, language) for one in words), word("confidence", language, number=f"{answer.confidence:.2f}")]
     parts = [
         *([] if answer.kind == "none" and answer.route.intent == "smalltalk" else how),
-        f"模型调用 {calls} 次" if zh else counted(calls, "LLM call"),
-        *([f"{tokens} 个 token" if zh else f"{tokens} tokens"] if tokens else []),
+        word("calls", language, counted=counted(calls, "LLM call"), number=calls),
+        *([word("tokens", language, number=tokens)] if tokens else []),
         *(f"{currency} {amount:.4f}" for currency, amount in answer.usage.cost.items()),
     ]
-    return " · ".join([*parts, f"{elapsed_ms:.0f} {'毫秒' if zh else 'ms'}"])
+    return " · ".join([*parts, word("ms", language, number=f"{elapsed_ms:.0f}")])
 
 
-def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> None:
+def show_sources(
+    out: Console, answer: QueryOutput, language: LanguageName | None = None, *, quotes: bool = False
+) -> None:
     """Print the citations with their places, and with their quotes where the answer does not show them, or always."""
     passages = answer.result.passages if answer.result and not quotes else ()
     shown = {(passage.number, passage.start, passage.end) for passage in passages}
-    zh = is_chinese(answer)
+    language = language_of(answer, language)
     if answer.citations:
-        out.print("\n出处" if zh else "\nSources")
+        out.print(f"\n{word('sources', language)}")
     for citation in answer.citations:
-        place = f"{citation.start}-{citation.end}"
-        place = f"{citation.source or citation.document_id}{f'，第 {place} 字' if zh else f', characters {place}'}"
+        source, place = citation.source or citation.document_id, f"{citation.start}-{citation.end}"
+        place = word("place", language, source=source, place=place)
         out.print(f"  [{citation.number}] {printable(citation.place)} ({printable(place)})")
         if (citation.number, citation.start, citation.end) not in shown and citation.quote.strip():
             out.print(Text(f"      {_shortened(citation.quote)}", style="dim"))
 
 
-def show_nearest(out: Console, answer: QueryOutput) -> None:
+def show_nearest(out: Console, answer: QueryOutput, language: LanguageName | None = None) -> None:
     """Print, where nothing found was enough for an answer, the nearest notes, to judge oneself."""
     from theworld.state.answers import place_of  # late: help needs no models of the state
 
     if answer.kind == "none" and answer.candidates:
-        out.print("\n最接近的段落（不足以作答）" if is_chinese(answer) else "\nNearest passages, not enough to answer")
+        out.print(f"\n{word('nearest', language_of(answer, language))}")
         for note in answer.candidates[:NEAREST]:
             place = place_of(note.document_id, note.source, note.title, note.section)
             out.print(f"  {printable(place)}")
@@ -276,14 +318,15 @@ def _shortened(quote: str) -> str:
     return quote if len(quote) <= QUOTE_CHARACTERS else quote[: QUOTE_CHARACTERS - 1] + "…"
 
 
-def entity_in_words(judgement: EntityJudgement) -> str:
+def entity_in_words(judgement: EntityJudgement, language: LanguageName = "en") -> str:
     """Return the name, its entry or "none", the confidence and what decided, in one line."""
     entry = judgement.selection
-    meant = f"{entry.label} ({entry.url})" if entry is not None else "none of the entries known"
-    return printable(f"{judgement.label}: {meant}, {judgement.confidence:.2f}; {judgement.reason}")
+    meant = f"{entry.label} ({entry.url})" if entry is not None else word("no_entry", language)
+    why = reason_in(language, judgement.reason)
+    return printable(f"{judgement.label}: {meant}, {judgement.confidence:.2f}; {why}")
 
 
-def show_table(out: Console, table: QueryTable) -> None:
+def show_table(out: Console, table: QueryTable, language: LanguageName = "en") -> None:
     """Print the rows read from a database, a bar beside the figures of a series, and the statement."""
     from theworld.state.tables import cell_text  # late: help needs no models of the state
 
@@ -300,12 +343,13 @@ def show_table(out: Console, table: QueryTable) -> None:
     out.print()
     out.print(shown, soft_wrap=False)
     if len(table.rows) > ROWS_SHOWN or table.truncated:
-        more = "more rows than are kept" if table.truncated else f"{len(table.rows) - ROWS_SHOWN} more"
-        out.print(Text(f"  and {more} (--json has them)", style="dim"))
-    given = ", ".join(f"{name}={value!r}" for name, value in table.parameters.items())
-    given = f"with {given}; " if given else ""
+        more = word("rows_not_kept" if table.truncated else "more_rows", language, number=len(table.rows) - ROWS_SHOWN)
+        out.print(Text(f"  {more}", style="dim"))
+    rest = word("table_source", language, source=printable(table.source), ms=f"{table.elapsed_ms:.0f}")
+    if given := ", ".join(f"{name}={value!r}" for name, value in table.parameters.items()):
+        rest = word("with", language, given=given, rest=rest)
     out.print(Text(f"  {printable(table.sql)}", style="dim"))
-    out.print(Text(f"  {given}{printable(table.source)}, {table.elapsed_ms:.0f} ms", style="dim"))
+    out.print(Text(f"  {rest}", style="dim"))
 
 
 def bars_of(table: QueryTable) -> list[str]:

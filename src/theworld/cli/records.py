@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from theworld.cli.options import JsonFlag, LanguageOption, StoreOption, opened_ledger, settings_for
-from theworld.cli.output import print_json, printable
+from theworld.cli.options import JsonFlag, LanguageName, LanguageOption, StoreOption, opened_ledger, settings_for
+from theworld.cli.output import language_for, print_json, printable
 from theworld.errors import StoreError
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def explain(
     elif form == "mermaid":
         typer.echo(as_mermaid(found), nl=False)
     else:
-        typer.echo(as_text(found, language or ("zh" if found.request["language"] == "zh" else "en")))
+        own: LanguageName = "zh" if found.request["language"] == "zh" else "en"
+        typer.echo(as_text(found, language_for(found.request["question"], language) or own))
 
 
 def replay(

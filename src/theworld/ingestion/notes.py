@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -131,13 +131,6 @@ def iter_notes(
 
     first = _titled_section(blocks, title)
 
-    def in_provision(current: _Group, group: _Group) -> bool:
-        return _goes_on(text, current, group) and in_section(current, group)
-
-    def in_section(current: _Group, group: _Group) -> bool:
-        alike = group.section == current.section and not group.heading and not group.lead
-        return alike and _fits(text, current.start, group.end, limits)
-
     def inside(current: _Group, group: _Group) -> bool:
         return group.section[: len(current.section)] == current.section
 
@@ -152,6 +145,7 @@ def iter_notes(
         beside &= len(group.section) >= current.depth
         return (beside or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
 
+    in_provision, in_section = partial(_goes_on, text, limits), partial(_in_section, text, limits)
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
     for group in reduce(_joined, (in_provision, in_section, little, small), groups):
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
@@ -165,9 +159,16 @@ def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | No
     return (title,) if blocks and blocks[0].section[:1] == (title,) else None
 
 
-def _goes_on(text: str, provision: _Group, group: _Group) -> bool:
+def _in_section(text: str, limits: NoteSettings, current: _Group, group: _Group) -> bool:
+    """Return whether a group goes on in the section of the one before it, both within the limit."""
+    alike = group.section == current.section and not group.heading and not group.lead
+    return alike and _fits(text, current.start, group.end, limits)
+
+
+def _goes_on(text: str, limits: NoteSettings, current: _Group, group: _Group) -> bool:
     """Return whether a numbered provision goes on with a group that has no number."""
-    return bool(_PROVISION.match(text, provision.start)) and not _PROVISION.match(text, group.start)
+    begun = _PROVISION.match(text, current.start) and not _PROVISION.match(text, group.start)
+    return bool(begun) and _in_section(text, limits, current, group)
 
 
 def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:

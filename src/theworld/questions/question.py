@@ -279,6 +279,15 @@ def _language_of(text: str) -> Language:
     return language
 
 
+def spoken_language(text: str, interface: Language) -> Language | None:
+    """Return the language to answer a question in where its own is not plain: the interface's; else None, its own.
+
+    It is not plain where there are Latin words only and none of them an English function word: "hbbr port".
+    """
+    plain = interface == "en" or has_ideographs(text) or not function_words().isdisjoint(tokens(text))
+    return None if plain else interface
+
+
 def read_question(text: str, language: str | None = None) -> Question:
     """Return the shared reading of a text; any other language than `zh` is English, none: the text's own.
 

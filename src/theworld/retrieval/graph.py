@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from theworld.ontology.walking import word_steps
+from theworld.packages import reason_in
 from theworld.questions import Question
 from theworld.state import EvidencePath, PathStep
 from theworld.text import Language, cjk_share, entity_key, fold
@@ -90,16 +91,17 @@ def seed_entities(frequency: Mapping[str, int]) -> dict[str, float]:
 
 
 _RELATIONS = {
-    "mentions": {"en": "mentions", "zh": "提到"},
-    "mentioned_in": {"en": "mentioned in", "zh": "出现于"},
-    "has_title": {"en": "is about", "zh": "讲的是"},
-    "title_of": {"en": "is the title of", "zh": "是其标题"},
+    "mentions": "mentions",
+    "mentioned_in": "mentioned in",
+    "has_title": "is about",
+    "title_of": "is the title of",
 }
 
 
 def word_path(steps: Sequence[PathStep], language: Language) -> str:
     """Return `A —mentions→ X —is the title of→ B`; unknown relations are shown by name."""
-    relations = [_RELATIONS.get(step.relation, {}).get(language, step.relation) for step in steps]
+    known = {relation: reason_in(language, said) for relation, said in _RELATIONS.items()}
+    relations = [known.get(step.relation, step.relation) for step in steps]
     return word_steps([s.model_copy(update={"relation": r}) for s, r in zip(steps, relations, strict=True)])
 
 

@@ -108,6 +108,13 @@ class DatabaseMapping:
         """Return what a class is called."""
         return self.lookup.classes[class_id].labels.preferred(language)
 
+    def names_in(self, language: Language) -> dict[str, str]:
+        """Return what classes and attributes are called in a language, by their ids and their English names."""
+        attributes = (attribute for own in self.attributes.values() for attribute in own.values())
+        parts = [*(self.lookup.classes[class_id] for class_id in self.classes), *attributes]
+        names = {part.labels.preferred("en"): part.labels.preferred(language) for part in parts}
+        return names | {part.id: part.labels.preferred(language) for part in parts}
+
     @cached_property
     def named(self) -> frozenset[str]:
         """The classes whose rows have names."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from theworld.ontology import Attribute
-from theworld.packages import load_table
+from theworld.packages import load_table, reason_in
 from theworld.sql.engines import Rows
 from theworld.sql.mapping import DatabaseMapping, Join
 from theworld.sql.plan import Group, Plan
@@ -136,7 +136,7 @@ def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tup
         on = _attribute(mapping, item.class_id, item.column) if item.operator == "in" and not is_key else None
         said = item.label if on is None else f"{on.labels.preferred(language)}: {item.label}"
         found.append(f"{phrases['not']} {said}" if item.negated else said)
-    found += mapping.classes[plan.base].counted_rows
+    found += (reason_in(language, those) for those in mapping.classes[plan.base].counted_rows)
     if plan.per is not None:
         found.append(phrases["having"].format(forms_of(mapping.name(plan.per.class_id, language))[-1]))
     if plan.distinct is not None:

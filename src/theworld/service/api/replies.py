@@ -42,6 +42,7 @@ from theworld.retrieval.channel import LATE
 from theworld.service.requests.limiter import TooManyError
 from theworld.service.requests.running import Run
 from theworld.state import Degradation
+from theworld.text import Language
 
 T = TypeVar("T")
 JSON = "application/json"
@@ -102,7 +103,7 @@ def message_of(code: Code, language: str, what: str = "") -> str:
     return str(load_messages()[int(code)][language]).format(what=what)
 
 
-def language_of(request: Request) -> str:
+def language_of(request: Request) -> Language:
     """Return `zh` when Accept-Language asks for Chinese first, else `en`."""
     return "zh" if request.headers.get("accept-language", "").strip().lower().startswith("zh") else "en"
 

@@ -178,7 +178,9 @@ class AskRequest(Options):
     choice: Annotated[StrictInt, Field(ge=-1000, le=1000)] | Annotated[str, Field(max_length=1000)] | None = Field(
         default=None, description="The answer to what was asked back: a number or a name"
     )
-    language: Literal["zh", "en"] | None = Field(default=None, description="Answer language; default: the question's")
+    language: Literal["zh", "en"] | None = Field(
+        default=None, description="Answer language; default: the question's; where that is not plain, Accept-Language's"
+    )
     html: bool = Field(default=False, description="Also give the answer as HTML, rendered from Markdown and cleaned")
 
     def asked(self) -> QueryInput:

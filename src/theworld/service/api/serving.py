@@ -18,6 +18,7 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from theworld.questions import spoken_language
 from theworld.service.api.access import Caller
 from theworld.service.api.replies import (
     JSON,
@@ -34,6 +35,7 @@ from theworld.service.api.schemas import AskRequest, Replied, SearchRequest
 from theworld.service.requests.record import FinishedRequest
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
 from theworld.service.runtime import Service
+from theworld.text import Language
 
 log = logging.getLogger(__name__)
 EVENTS = "text/event-stream"
@@ -108,7 +110,7 @@ class RequestContext:
         return (time.perf_counter() - self.begun) * 1000
 
     @property
-    def language(self) -> str:
+    def language(self) -> Language:
         """The language that the caller reads messages in, `en` or `zh`."""
         return language_of(self.request) if self.request is not None else "en"
 
@@ -154,6 +156,8 @@ class RequestContext:
         if isinstance(body, AskRequest) and body.choice is not None:
             choice = str(body.choice)
         context = body.context(self.caller.tenant)
+        if isinstance(body, AskRequest) and context.language is None:
+            context = context.model_copy(update={"language": spoken_language(body.question, self.language)})
         if context.total_deadline_ms is None:
             # That of retrieval, and of one call of a model: one that is silent, called again and again, holds its slot
             # no longer.

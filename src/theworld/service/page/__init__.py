@@ -2,7 +2,8 @@
 
 The files are read once, when the first is asked for, and only what was read is served: a path names a file or nothing.
 Reading blocks, so it is done in a thread: servers that run this application in their event loop forbid it there.
-Words come as one JSON per language out of `data/messages/*.yaml`, a file per view.
+Words come as one JSON per language out of `data/messages/*.yaml`, a file per view, and out of `reasons.yaml`, a row
+under its English: records hold that.
 
 `/docs` is Swagger UI over `/openapi.json`, out of the installed package `fastapi-swagger`; nothing comes from a CDN.
 FastAPI's own page loads the same script from another host and starts it inline: its policy would have to allow both.
@@ -86,12 +87,13 @@ def page_files() -> dict[str, bytes]:
 
 @cache
 def page_words() -> dict[str, dict[str, str]]:
-    """Return what the page says: by `file.key`, the text by language."""
+    """Return what the page says: by `file.key`, the text by language; a reason's key is its English."""
     found: dict[str, dict[str, str]] = {}
     for file in (_HERE / "data" / "messages").glob("*.yaml"):
         table = load_table("theworld.service.page", f"data/messages/{file.name}")
         found |= {f"{file.stem}.{key}": texts for key, texts in table.items()}
-    return dict(sorted(found.items()))
+    reasons = {f"reasons.{texts['en']}": texts for texts in load_table("theworld", "reasons.yaml").values()}
+    return dict(sorted(found.items())) | reasons
 
 
 documentation_router = APIRouter(include_in_schema=False)

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from theworld.nodes.fuse_candidates import fuse_by
-from theworld.packages import load_table
+from theworld.packages import load_table, reason_in
 from theworld.ranking.fusion import RRF_K, Fused, Ranking, channel_weights
 from theworld.stores.ledger.request_log import RequestRecord
 from theworld.text import Language
@@ -184,10 +184,16 @@ Say = Callable[..., str]
 
 
 def say_in(language: Language, key: str, values: Mapping[str, Any] | None = None, **more: Any) -> str:
-    """Return a text of data/words.yaml, filled from a mapping and from keywords; a time that is None counts as 0."""
+    """Return a text of data/words.yaml, filled from a mapping and from keywords; a time that is None counts as 0.
+
+    A value `reason`, which is English on record, is told in the language.
+    """
     times = {name: 0.0 for name, value in (values or {}).items() if value is None and name.endswith("_ms")}
     words = load_table("theworld.service.requests", "data/words.yaml")
-    return str(words[key][language]).format(**{**(values or {}), **times, **more})
+    filled: dict[str, Any] = {**(values or {}), **times, **more}
+    if isinstance(filled.get("reason"), str):
+        filled["reason"] = reason_in(language, filled["reason"])
+    return str(words[key][language]).format(**filled)
 
 
 def as_text(found: Explanation, language: Language) -> str:

@@ -57,10 +57,10 @@ function way(points) {
 }
 
 /** Draw one evidence path: entities and notes in a row, relations on the arrows between them. */
-export function pathDrawing(path) {
+export function pathDrawing(path, t) {
   const names = [path.steps[0]?.source, ...path.steps.map((step) => step.target)].filter(Boolean);
   const item = (name, place) => el("li", {},
-    place ? el("span", { class: "relation" }, path.steps[place - 1].relation.replaceAll("_", " ")) : null,
+    place ? el("span", { class: "relation" }, t.reason(path.steps[place - 1].relation.replaceAll("_", " "))) : null,
     el("span", { class: "stop" }, name));
   return fill(el("ol", { class: "evidence-way" }), ...names.map(item));
 }

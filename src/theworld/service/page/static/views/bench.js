@@ -131,12 +131,12 @@ function summary(side) {
   return el("section", { class: "card", "data-side": side }, head,
     el("p", {}, t("bench.found", { n: data.candidates.length, files: filesOf(data).length, ms: duration(data.elapsed_ms) })),
     data.query !== bench.question.trim() && el("p", { class: "muted" }, `${t("ask.understood_as")} `, el("q", {}, data.query)),
-    el("ul", { class: "bench-chips" }, el("li", { class: "chip" }, data.route.path), ways, el("li", { class: "chip" }, t(`bench.rerank_${data.rerank_outcome}`)),
+    el("ul", { class: "bench-chips" }, el("li", { class: "chip" }, t(`found.route_path_${data.route.path}`)), ways, el("li", { class: "chip" }, t(`bench.rerank_${data.rerank_outcome}`)),
       data.ontology?.matches.length > 0 && el("li", { class: "chip" }, t("bench.ontology_found", { n: data.ontology.matches.length })),
       data.tables.length > 0 && el("li", { class: "chip" }, t("bench.rows", { n: rows }))),
-    data.route.reasons.length > 0 && el("details", {}, el("summary", {}, t("bench.reasons")), el("ul", {}, data.route.reasons.map((reason) => el("li", {}, reason)))),
+    data.route.reasons.length > 0 && el("details", {}, el("summary", {}, t("bench.reasons")), el("ul", {}, data.route.reasons.map((reason) => el("li", {}, t.reason(reason))))),
     data.tables.length > 0 && el("details", {}, el("summary", {}, "SQL"), data.tables.map((table) => [statement(table), resultTable(table, t)])),
-    data.degradations.length > 0 && el("ul", { class: "notice bench-plain" }, data.degradations.map((one) => el("li", {}, `${stageName(one.stage)}: ${one.reason}`))));
+    data.degradations.length > 0 && el("ul", { class: "notice bench-plain" }, data.degradations.map((one) => el("li", {}, `${stageName(one.stage)}: ${t.reason(one.reason)}`))));
 }
 
 /** The documents of a list by their best passage: {id, title, rank, count}. */

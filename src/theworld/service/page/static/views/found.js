@@ -97,9 +97,9 @@ function summary(found, t) {
   const rows = [
     [t("found.outcome"), `${t(`found.kind_${kind}`)}${kind in { none: 1, clarify: 1 } ? "" : ` · ${sureness(found.answer, t)}`}`],
     [t("found.total"), duration(found.timings.elapsed_ms)],
-    found.route && [t("found.route"), [found.route.path, ...(found.route.reasons ?? [])].join(" · ")],
+    found.route && [t("found.route"), [t(`found.route_path_${found.route.path}`), ...(found.route.reasons ?? []).map(t.reason)].join(" · ")],
     [t("found.model"), usage(found.other.usage, t)],
-    found.answer?.reason && [t("found.because"), found.answer.reason],
+    found.answer?.reason && [t("found.because"), t.reason(found.answer.reason)],
   ].filter(Boolean);
   const facts = rows.map(([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, text)));
   return el("section", { class: "card" }, el("h2", { class: "asked-question" }, found.request.question),
@@ -128,13 +128,17 @@ function meter(value, label) {
 
 function degradations(found, t) {
   const late = (item) => /deadline|budget|in time|too late|timeout/i.test(item.reason);
-  const item = (one) => el("li", {}, el("strong", {}, name(one.stage, t)), `: ${one.reason} `, late(one) ? el("span", { class: "chip sure-unsure" }, t("found.deadline")) : null);
+  const item = (one) => el("li", {}, el("strong", {}, name(one.stage, t)), `: ${t.reason(one.reason)} `, late(one) ? el("span", { class: "chip sure-unsure" }, t("found.deadline")) : null);
   if (!found.degradations.length) return card(t("found.degradations"), el("p", { class: "muted" }, t("found.clean")));
   return card(t("found.degradations"), el("ul", { class: "plain notice" }, ...found.degradations.map(item)));
 }
 
 function name(stage, t) {
   return t.has(`found.node_${stage}`) ? t(`found.node_${stage}`) : stage;
+}
+
+function counted(what, t) {
+  return t.has(`found.count_${what}`) ? t(`found.count_${what}`) : what.replaceAll("_", " ");
 }
 
 /** Which words of the query are not the question's own. */
@@ -181,14 +185,14 @@ function rankCell(rank, t) {
 function paths(found, t) {
   const drawn = found.paths.filter((path) => path.steps?.length).slice(0, SHOWN);
   if (!drawn.length) return null;
-  return card(t("found.paths"), el("p", { class: "muted" }, t("found.paths_more")), ...drawn.map(pathDrawing));
+  return card(t("found.paths"), el("p", { class: "muted" }, t("found.paths_more")), ...drawn.map((path) => pathDrawing(path, t)));
 }
 
 function times(found, t) {
   const most = Math.max(...found.timings.stages.map((stage) => stage.elapsed_ms), 1);
   const row = (stage) => el("tr", {}, el("th", { scope: "row" }, name(stage.stage, t)), el("td", { class: "number" }, duration(stage.elapsed_ms)),
     el("td", { class: "bar-cell" }, el("meter", { min: "0", max: most, value: stage.elapsed_ms, "aria-label": t("found.time") })),
-    el("td", { class: "muted small" }, [...Object.entries(stage.counts ?? {}).map(([what, count]) => `${what.replaceAll("_", " ")}: ${count}`), ...(stage.notes ?? [])].join(" · ")));
+    el("td", { class: "muted small" }, [...Object.entries(stage.counts ?? {}).map(([what, count]) => `${counted(what, t)}: ${count}`), ...(stage.notes ?? []).map(t.reason)].join(" · ")));
   const rest = [["between", found.timings.between_nodes_ms], ["around", found.timings.around_graph_ms]].map(([key, ms]) =>
     el("tr", {}, el("th", { scope: "row" }, t(`found.${key}`)), el("td", { class: "number" }, duration(Math.max(ms, 0))), el("td"), el("td")));
   return card(t("found.times"), el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": t("found.times") }, el("table", {},
