@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -147,7 +147,9 @@ def iter_notes(
 
     in_provision, in_section = partial(_goes_on, text, limits), partial(_in_section, text, limits)
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
-    for group in reduce(_joined, (in_provision, in_section, little, small), groups):
+    for fit in (in_provision, in_section, little, small):
+        groups = _joined(groups, fit)
+    for group in groups:
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
         section = group.section[1:] if group.section[:1] == first else group.section
