@@ -199,10 +199,13 @@ class _Builder:
         return exp.Placeholder(this=name)
 
     def _within(self, period: TimeRange, alias: str = BASE) -> exp.Expr:
-        """Return the condition that a row of `alias`, or what it belongs to, happened in a period."""
+        """Return the condition that a row of `alias`, or what it leads to, happened in a period."""
+        return exp.and_(*self._all([(self._during(period), self._plan.time_path)], alias))
+
+    def _during(self, period: TimeRange) -> Filter:
+        """Return a period as a condition on the column that says when."""
         ends = tuple(end.date().isoformat() if end else None for end in (period.start, period.end))
-        way = self._plan.time_path
-        return self._reached(Filter(way, "", self._plan.time_column or "", "within", ends, ""), way, alias, 1)
+        return Filter(self._plan.time_path, "", self._plan.time_column or "", "within", ends, "")
 
     def _keys(self, step: Join, alias: str) -> exp.Select:
         """Return the query for the keys that a step leads to."""
@@ -221,46 +224,62 @@ class _Builder:
         """Return the conditions that the rows of `alias` must meet, those of rows that count at all included."""
         plan = self._plan
         conditions = self._counting(alias)
-        for item in plan.filters:
-            met = self._reached(item, item.path, alias, 1)
-            if item.negated and (item.below or (item.path and item.path[0].single)):  # no key at all: that is none
-                met = exp.Coalesce(this=met, expressions=[exp.false()])
-            conditions.append(exp.Not(this=exp.Paren(this=met)) if item.negated else met)
+        asked = [(item, item.path) for item in plan.filters if not item.negated]
         if plan.shape == "change" and plan.period is not None and plan.earlier is not None:
             conditions.append(exp.or_(self._within(plan.period), self._within(plan.earlier)))
         elif plan.period is not None:
-            conditions.append(self._within(plan.period, alias))
+            asked.append((self._during(plan.period), plan.time_path))
         elif plan.time_unit is not None:  # what has not happened yet is of no month
             conditions.append(_filled(self._moment))
-        return conditions
+        for item in plan.filters:
+            if not item.negated:
+                continue
+            # No orders in May: none that is of May. Not borrowed: no loan of it that has a date.
+            own = [one for one in asked if one[0].operator in {"within", "filled"} and one[1][:1] == item.path[:1]]
+            own = [one for one in own if not all(step.single for step in one[1])]
+            asked = [one for one in asked if one not in own]
+            met = exp.and_(*self._all([(item, item.path), *own], alias))
+            if item.below or (item.path and item.path[0].single):  # no key at all: that is none
+                met = exp.Coalesce(this=met, expressions=[exp.false()])
+            conditions.append(exp.Not(this=exp.Paren(this=met)))
+        return [*conditions, *self._all(asked, alias)]
 
-    def _reached(self, item: Filter, path: Path, alias: str, depth: int) -> exp.Expr:
-        """Return the condition that what a path leads to from the rows of `alias` meets the filter."""
-        if not path:
-            return self._met(item, alias)
-        step, rest, inner = path[0], path[1:], f"f{depth}"
-        own = column(alias, step.source_column)
-        by_key = not rest and item.column == step.target_column and item.operator == "in" and item.below is None
+    def _all(self, wanted: Sequence[tuple[Filter, Path]], alias: str, depth: int = 1) -> list[exp.Expr]:
+        """Return the conditions of the rows of `alias`; what these lead to by one step is one row that meets all."""
+        beside: dict[tuple[int | None, Path], list[tuple[Filter, Path]]] = {}
+        for i, (item, path) in enumerate(wanted):
+            alone = not path or (path[0].link is None and _by_key(path[0], item, path[1:]))
+            beside.setdefault((i if alone else None, path[:1]), []).append((item, path[1:]))
+        return [
+            self._reached(step[0], items, alias, depth) if step else self._met(items[0][0], alias)
+            for (_, step), items in beside.items()
+        ]
+
+    def _reached(self, step: Join, wanted: Sequence[tuple[Filter, Path]], alias: str, depth: int) -> exp.Expr:
+        """Return the condition that a row which a step leads to from the rows of `alias` meets all that is wanted."""
+        inner, own = f"f{depth}", column(alias, step.source_column)
+        negated = any(item.negated for item, _ in wanted)
+        keyed = [item for item, rest in wanted if _by_key(step, item, rest)]
         if step.link is None:
-            if by_key:
-                return self._one_of(own, item.values)
-            query = self._keys(step, inner).where(self._reached(item, rest, inner, depth + 1))
-            if not step.single:  # what is deleted did not happen
+            if keyed:
+                return self._one_of(own, keyed[0].values)
+            query = self._keys(step, inner).where(*self._all(wanted, inner, depth + 1))
+            if not (step.single and negated):  # what is deleted did not happen, and nothing belongs to it
                 query = query.where(*self._counting(inner, step.target))
-            if item.negated:  # one NULL among the rows would make "not among them" unknown for all
+            if negated:  # one NULL among the rows would make "not among them" unknown for all
                 query = query.where(_filled(column(inner, step.target_column)))
             return own.isin(query=query)
+        others = [(item, rest) for item, rest in wanted if item not in keyed and (item.operator != "exists" or rest)]
         ways = [(step.link_source, step.link_target)]
         if self._mapping.lookup.relations[step.relation].symmetric:
             ways.append((step.link_target, step.link_source))
         found = []
         for source, target in ways:
             query = exp.select(column(inner, source)).from_(table(step.link, inner))
-            if by_key:
-                query = query.where(self._one_of(column(inner, target), item.values))
-            elif item.operator != "exists" or rest:
-                further = self._keys(step, f"f{depth + 1}")
-                further = further.where(self._reached(item, rest, f"f{depth + 1}", depth + 2))
+            query = query.where(*(self._one_of(column(inner, target), item.values) for item in keyed))
+            if others:
+                further = self._keys(step, f"f{depth + 1}").where(*self._all(others, f"f{depth + 1}", depth + 2))
+                further = further.where(*self._counting(f"f{depth + 1}", step.target))
                 query = query.where(column(inner, target).isin(query=further))
             found.append(own.isin(query=query))
         return exp.or_(*found)
@@ -288,6 +307,11 @@ class _Builder:
     def _one_of(self, cell: exp.Column, values: tuple[Cell, ...]) -> exp.Expr:
         marks = [self._add(value) for value in values]
         return cell.eq(marks[0]) if len(marks) == 1 else cell.isin(*marks)
+
+
+def _by_key(step: Join, item: Filter, rest: Path) -> bool:
+    """Return whether a filter asks for the very keys that a step leads by."""
+    return not rest and item.column == step.target_column and item.operator == "in" and item.below is None
 
 
 def _named(cell: exp.Expr, name: str) -> exp.Expr:

@@ -277,6 +277,8 @@ class Database:
                     for said in labels_for(fold_in_place(value).strip(), sections=("values",)):
                         if len(said) > 1:
                             yield from ((form, meaning) for form in forms_of(said))
+                        elif value.isascii() and value.isupper() and value != "I":  # an A, in capitals
+                            yield said, meaning
 
 
 def _said(key: Cell, names: Sequence[Cell], table: ClassTable) -> list[str]:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from theworld.errors import DatabaseError
@@ -192,15 +193,20 @@ class DatabaseMapping:
         return [join for both in self.joins.values() for join in both if join.source in line]
 
     def path(self, start: str, goal: str, *, via: Collection[str] = (), single: bool = False) -> Path | None:
-        """Return the best path from a class to another, None when there is none within three steps.
+        """Return the best path from a class to another, the first of `paths`; None where there is none."""
+        return next(iter(self.paths(start, goal, via=via, single=single)), None)
+
+    def paths(self, start: str, goal: str, *, via: Collection[str] = (), single: bool = False) -> list[Path]:
+        """Return the paths from a class to another, within three steps, than which none is better.
 
         Steps with one target come before others, ways over what the question mentions (`via`: relations and classes)
-        before those that do not, then shorter ones, then the order of the relations in the ontology: the first relation
-        of a class is its primary one. Relations between instances of one class are never walked, tables between two
-        only where they are mentioned or nothing else leads there. `single` allows steps with one target only.
+        before those that do not, what leads to both before what both belong to, then shorter ones; they stand in the
+        order of the relations in the ontology: the first relation of a class is its primary one. Relations between
+        instances of one class are never walked, tables between two only where they are mentioned or nothing else leads
+        there. `single` allows steps with one target only.
         """
         if start == goal:
-            return ()
+            return [()]
 
         def ways(class_id: str, path: Path, seen: frozenset[str], *, linked: bool) -> Iterator[Path]:
             for join in self.steps(class_id):
@@ -216,15 +222,17 @@ class DatabaseMapping:
                 elif len(longer) < MOST_STEPS:
                     yield from ways(join.target, longer, seen | {join.target}, linked=linked)
 
-        def cost(path: Path) -> tuple[int, int, int, tuple[int, ...]]:
+        def cost(path: Path) -> tuple[int, int, bool, int]:
             met = {step.relation for step in path} | {step.target for step in path[:-1]}
-            several = sum(not step.single for step in path)
-            return several, -len(met & set(via)), len(path), tuple(self._order[step.relation] for step in path)
+            several, siblings = _to_many(path)
+            return several, -len(met & set(via)), siblings, len(path)
 
         found = list(ways(start, (), frozenset({start}), linked=False))
         if not found and not single:
             found = list(ways(start, (), frozenset({start}), linked=True))
-        return min(found, key=cost, default=None)
+        least = min(map(cost, found), default=None)
+        best = [path for path in found if cost(path) == least]
+        return sorted(best, key=lambda path: [self._order[step.relation] for step in path])
 
     def ways(self, start: str, needs: Iterable[Collection[str]]) -> list[list[Path]] | None:
         """Return the ways over steps with one target from a class to one of each of others; None where one has none."""
@@ -259,6 +267,8 @@ class DatabaseMapping:
         if self.classes[class_id].time is not None:
             return class_id
         targets = {j.target for j in self.steps(class_id) if j.single and self.classes[j.target].time is not None}
+        if len(targets) > 1:  # the line of an order happens with it, not with its product, which has a name
+            targets -= self.named
         return targets.pop() if len(targets) == 1 else None
 
     def belongs_by(self, class_id: str) -> str | None:
@@ -267,6 +277,11 @@ class DatabaseMapping:
         own = (j for j in self.steps(class_id) if j.single and j.source == j.target)
         own = (j for j in own if self.classes[j.source].name == table and self.lookup.relations[j.relation].contains)
         return next((join.source_column for join in own), None)
+
+
+def _to_many(path: Path) -> tuple[int, bool]:
+    """Return how many steps have many targets, and whether one is to others of one parent: not enrolled, but taught."""
+    return sum(not step.single for step in path), any(a.single and not b.single for a, b in pairwise(path))
 
 
 def is_measure(attribute: Attribute) -> bool:

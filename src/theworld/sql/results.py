@@ -147,8 +147,10 @@ def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tup
         last = end - timedelta(days=1) if end else ""
         form = phrases["until" if start is None else "period" if end else "from"]
         name = f"{when.labels.preferred(language)} " if when is not None else ""
+        if not all(step.single for step in plan.time_path):  # of other rows, which are named
+            name = f"{mapping.name(plan.time_path[-1].target, language)}: {name}"
         found.append(name + form.format(start=start, end=(end or "") if start is None else last))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def number(value: Cell, unit: str = "") -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from theworld.questions import Question, read_question
@@ -69,6 +70,8 @@ def find_rankings(folded: str) -> list[Term]:
 _FAR = (None,) * 100
 LONGEST_BETWEEN = 3  # characters between a name and what is said to be its own: Ann's orders
 _EQUALS_ZH = re.compile(rf"(?<=[为是])[{CHINESE_DIGITS}两十百]+")  # 库存为零
+_DONE_BY = frozenset(verb for verbs in CUES["done_by"].values() for verb in verbs)
+_LETTERS = frozenset(ascii_lowercase)
 _PERIOD = re.compile(r"[上下前去本这那当今明昨]一?个?$")
 
 
@@ -102,17 +105,30 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
     terms = [term._replace(written=question.text[term.start : term.end]) for term in terms]
-    meant = _with_had(_beside_others([_as_written(term) for term in terms]))
+    meant = _with_had(_beside_others([_as_written(_in_capitals(term)) for term in terms]))
     dating = period_verbs(meant)  # what was shipped in March was shipped then, whatever its status (shipped) is now
-    meant = [t._replace(meanings=t.of("dated", "traded")) if t in dating and t.of("value") else t for t in meant]
+    meant = [said for t in meant for said in (_dating(t) if t in dating and t.of("value") else [t])]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
+
+
+def _dating(term: Term) -> list[Term]:
+    """Return the date that a verb names, and what it says is so where no business is done: won in March is won then."""
+    date = term._replace(meanings=term.of("dated", "traded"))
+    if term.of("traded") or term.text not in CUES["outcomes"]:
+        return [date]
+    return [date._replace(end=term.start), term._replace(meanings=term.of("value"))]
 
 
 def _with_had(terms: list[Term]) -> list[Term]:
     """Return the terms, the classes among them marked that something is said to have: orders with an employee."""
     told = [term for term in terms if term.text not in CUES["articles"]]
     had = [b for a, b in pairwise(told) if a.of("empty") and a.text in CUES["having"] and b.of("class")]
-    return [t._replace(meanings=(*t.meanings, Meaning("had", ""))) if t in had else t for t in terms]
+    made = [t._replace(meanings=(*t.meanings, Meaning("had", ""))) if t in had else t for t in terms]
+    asked = terms_of(terms, "which", "who", "top")
+    trios = zip(told, told[1:], told[2:], strict=False)  # the book with the most copies is which book has them
+    ranked = [a for a, b, c in trios if a.of("class") and b.text in CUES["having"] and c.of("superlative", "adjective")]
+    which = (Meaning("which", "which"),)
+    return sorted([*made, *(Term(a.start, a.start, "which", which) for a in ranked if not asked)])
 
 
 def _beside_others(terms: list[Term]) -> list[Term]:
@@ -139,6 +155,12 @@ def _beside_others(terms: list[Term]) -> list[Term]:
     return made
 
 
+def _in_capitals(term: Term) -> Term:
+    """Return a term; a small letter is no value (the grade A, the size M)."""
+    small = term.written in _LETTERS and {m.kind for m in term.meanings} == {"value"}
+    return term._replace(meanings=(Meaning("unreadable", term.text),)) if small else term
+
+
 def _as_written(term: Term) -> Term:
     """Return a term that is a plain word and a name too ("gone", a song) as what it is written as.
 
@@ -157,7 +179,7 @@ def _as_written(term: Term) -> Term:
     if not plain or not names:
         return term
     short = 1 if has_ideographs(written) else 2
-    said = capital or written.isupper() or (len(written) > short and term.of("value"))
+    said = capital or written[1:].isupper() or (len(written) > short and term.of("value"))
     return term._replace(meanings=tuple(m for m in term.meanings if m not in plain) if said else plain)
 
 
@@ -204,18 +226,32 @@ def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     """Return the terms with "who" as "which" and the class of people that what is named belongs to."""
     named, people = classes_named(terms), mapping.people
     owners = named.union(*(term.owners("entity") for term in terms)) - people
-    happened = owners and terms_of(terms, "traded", "dated")
-    event = mapping.event_of(owners, dated=classes_dated(terms)) if happened else None
+    event = _event_done(terms, owners, mapping)
     own = {mapping.lookup.relations[m.name].source for t in terms for m in t.of("relation", "role")} & people
     # who the top five customers are, 老师是谁
     beside = classes_named(t for a, b in pairwise(terms) if a.of("top", "who") or b.of("who") for t in (a, b))
     found = beside or own or (not event and named & people) or _nearest_people(terms, event, mapping)
-    if len(found) != 1:
+    keys = _keys_done_by(terms, mapping)
+    if len(keys or found) != 1:
         raise UnclearError("it is not clear who is asked for")
     asked = terms_of(terms, "who")
     made = [term._replace(meanings=(Meaning("which", "who"),)) if term in asked else term for term in terms]
-    unsaid = [term._replace(start=term.end, meanings=(Meaning("class", *found),)) for term in asked]
-    return sorted([*made, *unsaid]) if own or not found <= named else made
+    meant = keys or [Meaning("class", *found)]
+    unsaid = [term._replace(start=term.end, meanings=tuple(meant)) for term in asked]
+    return sorted([*made, *unsaid]) if own or keys or not found <= named else made
+
+
+def _event_done(terms: Sequence[Term], owners: set[str], mapping: DatabaseMapping) -> str | None:
+    """Return what happened to what is named where a verb says so: who wrote a book did not borrow it."""
+    doing = _done(terms) & _DONE_BY or terms_of(terms, "dated")
+    return mapping.event_of(owners, dated=classes_dated(terms)) if owners and doing else None
+
+
+def _keys_done_by(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Meaning]:
+    """Return those whom a key leads to that says who did what a value says was done: who approved, approved_by."""
+    done = {(m.owner, term.text) for term in terms for m in term.of("value", "dated")}
+    keys = ((one.id, one.source, (join.column or "").casefold().partition("_by")) for one, join in mapping.relations)
+    return [Meaning("role", id_, "target") for id_, source, (verb, by, _) in keys if by and (source, verb) in done]
 
 
 def _nearest_people(terms: Sequence[Term], event: str | None, mapping: DatabaseMapping) -> set[str]:
@@ -248,7 +284,7 @@ def _with_things(terms: list[Term], mapping: DatabaseMapping) -> list[Term]:
     alone = [t for t in pairs if not terms_of(terms[terms.index(t) + 1 :][:1], "class")]  # 买了什么
     asked = terms_of(terms, "object") or alone
     figures = terms_of(terms, "attribute", "aggregate", "superlative", "top", "each", "unit_of_time", "share", "latest")
-    verbs = _done(terms).intersection(verb for verbs in CUES["done_by"].values() for verb in verbs)
+    verbs = _done(terms) & _DONE_BY
     if not verbs and not figures and terms_of(asked, "object"):
         raise UnclearError("it is not clear what things are asked for")
     if len(asked) != 1 or figures or not verbs:

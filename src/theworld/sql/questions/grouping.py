@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
-from theworld.sql.mapping import DatabaseMapping, is_measure
+from theworld.sql.mapping import DatabaseMapping, Path, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
-from theworld.sql.questions.lexicon import Term, class_of, period_verbs, terms_of
+from theworld.sql.questions.lexicon import CUES, Term, class_of, period_verbs, terms_of
 from theworld.sql.questions.measures import Head
 from theworld.sql.questions.narrowing import Restrictions
 from theworld.text.calendar import CalendarUnit, shifted
@@ -62,10 +62,12 @@ def group_of(term: Term, base: str, found: Restrictions) -> Group:
 
 def by_class(class_id: str, base: str, found: Restrictions) -> Group:
     """Return the group by the instances of a class; UnclearError where rows do not belong to one each."""
-    path = found.mapping.path(base, class_id, via=found.via, single=True)
-    if path is None:
+    paths = found.mapping.paths(base, class_id, via=found.via, single=True)
+    if not paths:
         raise UnclearError(f"{class_id} and {base} are not joined one to one")
-    return Group(path, class_id)
+    if len(over := sorted({path[0].target for path in paths if path[1:]})) > 1:
+        raise UnclearError(f"{base} belongs to {class_id} by {' or by '.join(over)}: name one of them")
+    return Group(paths[0], class_id)
 
 
 def timed(plan: Plan, head: Head, terms: Sequence[Term], unit: CalendarUnit | None, found: Restrictions) -> Plan:
@@ -74,9 +76,10 @@ def timed(plan: Plan, head: Head, terms: Sequence[Term], unit: CalendarUnit | No
     periods: list[TimeRange] = [t.of("period")[0].value for t in terms_of(terms, "period")]
     if not (periods or unit or head.analysis):
         return plan
-    owner = plan.base if _date_named(terms, plan.base, mapping) else mapping.happens(plan.base) or plan.base
-    path = mapping.path(plan.base, owner, single=True) or ()
-    column = _date_named(terms, owner, mapping) or mapping.classes[owner].time
+    owner, path = _of_when(plan, terms, found)
+    if not all(step.single for step in path) and (unit or head.analysis):
+        raise UnclearError("it is not clear what of the rows is told by time")
+    column = _date_named(terms, owner, mapping) or usual_date(owner, found)
     if column is None:
         raise UnclearError(f"{mapping.name(plan.base, 'en')} has no column of time of its own")
     plan = replace(plan, time_column=column, time_path=path)
@@ -91,6 +94,54 @@ def timed(plan: Plan, head: Head, terms: Sequence[Term], unit: CalendarUnit | No
     length = period.end - period.start if period and period.start and period.end else timedelta.max
     usual: dict[str, CalendarUnit] = {"trend": "month", "volatility": "day" if length <= DAILY_UP_TO else "month"}
     return replace(plan, period=period, time_unit=unit or usual.get(head.analysis))
+
+
+def _of_when(plan: Plan, terms: Sequence[Term], found: Restrictions) -> tuple[str, Path]:
+    """Return the class whose dates a period is of, and the way there: of the rows, or of what happened to them."""
+    base, mapping = plan.base, found.mapping
+    usual = base if _date_named(terms, base, mapping) else mapping.happens(base) or base
+    own = usual, mapping.path(base, usual, single=True) or ()
+    said = [item.path for item in plan.filters if not all(step.single for step in item.path)]
+    if not terms_of(terms, "period") or not said or _date_named(terms, usual, mapping):
+        return own
+    met = {step.target for path in said for step in path} - {base}
+    happened = _beside_period(found.terms, met)
+    if base not in mapping.named and not happened:  # the orders of May with a return
+        return own
+    way, *others = {_way_to_date(path, mapping) for path in said}
+    if others or not way or not happened:
+        words = " or ".join(mapping.name(one, "en") for one in (base, *sorted(met)))
+        raise UnclearError(f"it is not clear what the period is of: {words}")
+    return own if way[-1].target == usual else (way[-1].target, way)
+
+
+def _beside_period(terms: Sequence[Term], met: set[str]) -> bool:
+    """Return whether a period is of what happened: that stands before it, in Chinese behind it, or nothing does."""
+    at = next(i for i, term in enumerate(terms) if term.of("period"))
+    beside = terms[max(0, at - 1) : at] if terms[at].text.isascii() else terms[at + 1 : at + 2]
+    names = {one for term in beside for one in term.owners("class", "value", "entity")}
+    return not beside or bool(met & names or terms_of(beside, "not", "traded", "dated"))
+
+
+def _way_to_date(path: Path, mapping: DatabaseMapping) -> Path:
+    """Return the way to the first of what a way leads to, from its step to many on, that says when it happened."""
+    for i, step in enumerate(path, start=1):
+        if mapping.classes[step.target].time is not None and not all(one.single for one in path[:i]):
+            return path[:i]
+    event = mapping.happens(path[-1].target)
+    return (*path, *(mapping.path(path[-1].target, event, single=True) or ())) if event is not None else ()
+
+
+def usual_date(owner: str, found: Restrictions) -> str | None:
+    """Return when rows happened; UnclearError where what became of them (won) may have another date (closed on)."""
+    time, own = found.mapping.classes[owner].time, found.mapping.attributes[owner].values()
+    dates = [one.labels.preferred("en") for one in own if one.type == "date" and one.column != time]
+    closed = [label for label in dates if label.split(" ")[0] in CUES["closing"]]
+    values = (t.text for t in found.values if owner in t.owners("value"))
+    done = [word for word in values if word.endswith("ed") or word in CUES["outcomes"]]
+    if done and closed:
+        raise UnclearError(f"it is not clear which date says when it was {done[0]}: name it ({', '.join(closed)}?)")
+    return time
 
 
 def _changed(plan: Plan, head: Head, periods: list[TimeRange], terms: Sequence[Term]) -> Plan:

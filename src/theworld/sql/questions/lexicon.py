@@ -18,7 +18,7 @@ from theworld.text.tokens import CJK_RANGES, fold_in_place, stem
 TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "unreadable", "empty",
-    "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
+    "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded", "versus",
     "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated", "gone", "object",
     "several", "distinct", "first_name", "elapsed", "moment", "sequence", "had",
 ]  # fmt: skip
@@ -166,7 +166,8 @@ def _dated(labels: Iterable[str]) -> Iterable[str]:
         verb = _DATE_WORDS.sub("", label)
         if verb == label or len(verb) < 2 or " " in verb:
             continue
-        yield verb if not verb.isascii() or verb.endswith("ed") else f"{verb}d" if verb.endswith("e") else f"{verb}ed"
+        past = not verb.isascii() or verb.endswith("ed") or verb in CUES["outcomes"]
+        yield verb if past else f"{verb}d" if verb.endswith("e") else f"{verb}ed"
         for forms in CUES["verbs"]:  # what we ship or send has a shipped date, what is paid a payment date
             yield from forms if verb.startswith(tuple(map(stem, forms))) else ()
 

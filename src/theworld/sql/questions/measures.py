@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
 from theworld.ontology import Attribute
@@ -87,13 +87,23 @@ def _analysis(terms: Sequence[Term]) -> Analysis:
     return cast("Analysis", found.pop()) if found else ""
 
 
+def _number(class_id: str, mapping: DatabaseMapping) -> tuple[Attribute | None, Aggregate]:
+    """Return what the number of a class is: of its rows, or of what it is called like (库存: its 库存数量)."""
+    if not mapping.called(class_id, CUES["stocks"]):
+        return None, "count"
+    alike = _QUANTITY | {f"{name}{end}" for name in CUES["stocks"] for end in ("数量", "量", " quantity", " level")}
+    found = [one for one in mapping.measures[class_id] if not alike.isdisjoint(one.labels.all())]
+    return (found[0], "sum") if len(found) == 1 and found[0].aggregation == "sum" else (None, "count")
+
+
 def _stood_for(terms: Sequence[Term], mapping: DatabaseMapping) -> list[_Measured]:
-    """Return the measures that classes stand for: a fact's, which has a time, where its rows are not counted."""
+    """Return the measures that classes stand for: a stock's, or a fact's, which has a time and is not counted."""
     named = [
         (t, m.name, mapping.classes[m.name]) for t in terms if not t.of("entity", "value") for m in t.of("class")[:1]
     ]
-    facts = ((t, name, mapping.measures[name][:1]) for t, name, table in named if table.time and not table.counted)
-    return [_Measured(term, name, measure, by_class=True) for term, name, measures in facts for measure in measures]
+    usual = {name: mapping.measures[name][:1] for _, name, table in named if table.time and not table.counted}
+    facts = ((t, name, _number(name, mapping)[0] or next(iter(usual.get(name, [])), None)) for t, name, _ in named)
+    return [_Measured(term, name, measure, by_class=True) for term, name, measure in facts if measure]
 
 
 def _rows_named(terms: Sequence[Term]) -> list[str]:
@@ -110,7 +120,7 @@ def _most(
     head = happening(counted, terms, found, needs) if counted and found.happened else None
     if head is not None:
         return [head if rows else head._replace(distinct=None)]
-    return [Head(base, analysis=_analysis(aggregates)) for base in rows]
+    return [Head(base, *_number(base, found.mapping), _analysis(aggregates)) for base in rows]
 
 
 def _counted(
@@ -133,9 +143,10 @@ def _counted(
     for base in [class_of(near[0]) or ""] if near else spoken:
         if (head := happening(base, terms, found, needs)) is not None:
             return [head]
-        if count.text.endswith("多少") and _stood_for(near[:1], found.mapping):
+        number = _number(base, found.mapping) if count.text[-1] not in CUES["rows"] else (None, "count")
+        if count.text.endswith("多少") and _stood_for(near[:1], found.mapping) and not number[0]:
             raise UnclearError(f"it is not clear whether {count.text!r} asks for rows or for their sum")
-        return [Head(base, analysis=_analysis(aggregates))]
+        return [Head(base, *number, _analysis(aggregates))]
     raise UnclearError("nothing is named that could be counted")
 
 
@@ -146,11 +157,13 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     once, over the rows that they and all else that is named belong to: the nearest that happen.
     """
     mapping = found.mapping
-    named = [m.name for t in terms for m in t.of("class") if mapping.classes[m.name].time]
-    if found.absent or counted in found.dated or mapping.happens(counted) or not (named or found.happened):
-        return None
     happen = found.dated or {event for one in mapping.classes if (event := mapping.happens(one))}
     lines = _quantities(counted, happen, mapping)
+    sold = _sold(counted, lines, found)
+    named = {one for one in classes_named(terms) if mapping.classes[one].time} - sold
+    itself = counted in found.dated or (mapping.happens(counted) and not sold)
+    if found.absent or itself or not (named or found.happened):
+        return None
     kinds = any(t.of("distinct") or (t.of("aggregate") and t.text.endswith("种")) for t in terms)
     if len(lines) == 1 and not named and not kinds:
         return lines[0]
@@ -158,6 +171,11 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     if event is None:
         raise UnclearError(f"it is not said which rows say when {counted} was")
     return Head(event, distinct=counted)
+
+
+def _sold(counted: str, lines: Sequence[Head], found: Restrictions) -> set[str]:
+    """Return what is counted where it is things that lines are of (products sold), whatever date these have too."""
+    return {counted} & found.mapping.named if lines and found.happened else set()
 
 
 def _quantities(counted: str, happen: Collection[str], mapping: DatabaseMapping) -> list[Head]:
@@ -171,10 +189,21 @@ def _quantities(counted: str, happen: Collection[str], mapping: DatabaseMapping)
     ]
 
 
+def _measuring(terms: Sequence[Term], mapping: DatabaseMapping) -> Iterator[Term]:
+    """Yield the terms that may be measures; 商品数量 is how many things there are, not an attribute called 数量."""
+    for i, term in enumerate(terms):
+        owners = term.owners("attribute")
+        beside = name_of(term) == "count" and any(
+            t.end == term.start and t.of("class") for t in terms[max(0, i - 1) : i]
+        )
+        if not beside or classes_named(terms) & (owners | {mapping.happens(owner) for owner in owners}):
+            yield term
+
+
 def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -> list[_Measured]:
     """Return the measures that are named: of several of one name the nearest to what is named, then what happens."""
     found: list[_Measured] = []
-    for term in terms:
+    for term in _measuring(terms, mapping):
         named = [(m.owner, mapping.attribute(m.name)) for m in term.of("attribute")]
         choices = [(owner, attribute) for owner, attribute in named if is_measure(attribute)]
         if len(choices) > 1:

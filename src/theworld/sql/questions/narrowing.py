@@ -34,6 +34,8 @@ class Restrictions:
     """What narrows the rows down, in the question's terms."""
 
     mapping: DatabaseMapping
+    terms: tuple[Term, ...] = ()
+    """All of the question, in its order."""
     via: frozenset[str] = frozenset()
     """The relations and classes that the question mentions."""
     used: set[Term] = field(default_factory=set)
@@ -90,7 +92,22 @@ class Restrictions:
         reached = {step.target for item in (*merged, *related, *given) for step in item.path}
         had = [term for term in self.had if not term.owners("class") & {base, *reached}]
         had = [term for term in had if all(self.mapping.path(base, one, single=True) for one in term.owners("class"))]
-        return (*merged, *self.compared, *related, *given, *(self._given(term, base) for term in had))
+        return (
+            *merged,
+            *self.compared,
+            *related,
+            *given,
+            *(self._given(term, base) for term in had),
+            *self._done(base, merged),
+        )
+
+    def _done(self, base: str, merged: Sequence[Filter]) -> list[Filter]:
+        """Return that rows have the date of a verb that only says that they happened: trainings completed."""
+        ways = {base: (), **{s.target: item.path[: i + 1] for item in merged for i, s in enumerate(item.path)}}
+        other = {*self.used, *period_verbs(self.terms), *terms_of(self.terms, "class", "attribute")}
+        verbs = [m for term in terms_of(self.terms, "dated") if term not in other for m in term.of("dated")]
+        dates = [(m.owner, self.mapping.attribute(m.name).column) for m in verbs if m.owner in ways]
+        return [Filter(ways[one], one, column or "", "filled", (), "") for one, column in dates]
 
     def _named_or_valued(self, base: str) -> list[Filter]:
         """Return the conditions of instances and values, those on one column as one: "raised and cut" is either."""
@@ -107,6 +124,8 @@ class Restrictions:
             if len({t.text for t in terms}) > 1 and not apart & {*terms} and not all(step.single for step in path):
                 said = " and ".join(term.text for term in terms)
                 raise UnclearError(f"it is not clear whether {said} are both meant, or either")
+            if len({t.text for t in terms}) > 1 and terms_of(self.terms, "versus") and self.compares is None:
+                raise UnclearError(f"{terms[0].text!r} and {terms[1].text!r} are not told each; ask by what they are")
             values = dict.fromkeys(value for term in terms for value in by_term[term].values)
             label = "、".join(by_term[term].label for term in terms)
             merged.append(replace(by_term[terms[0]], values=tuple(values), label=label))
@@ -123,9 +142,13 @@ class Restrictions:
         directed = forward.link is not None and not relation.symmetric
         beside = [t for t in (*after, *before) if relation.target in t.owners("entity")]
         beside += [t for t in after if forward.link is None and relation.target in t.owners("value")]
-        if directed and len(beside) != 1:
+        sided = any((directed, term.text in CUES["leading"]))  # who manages Ann is above her, whom she manages below
+        if sided and len(beside) != 1:
             raise UnclearError(f"it is not clear whom {term.text!r} is about")
-        reverse = directed and not _asks_for_source(term, relation, named.kind == "inverse", after=beside[0] in after)
+        behind = beside[:1] == [*after][:1]
+        reverse = all((sided, behind))
+        if directed:
+            reverse = not _asks_for_source(term, relation, named.kind == "inverse", after=behind)
         join, to = back if reverse else forward, beside[:1]
         words = " ".join(t.text for t in sorted((term, *to)))
         keys = tuple(m.value for t in to for m in t.of("entity") if m.owner == join.target)
@@ -206,7 +229,7 @@ def _nothing(attribute: Attribute) -> tuple[Cell, ...]:
 
 def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restrictions:
     """Return what narrows the rows down, with the terms that say so."""
-    found = Restrictions(mapping)
+    found = Restrictions(mapping, tuple(terms))
     verbs = terms_of(terms, "traded", "dated")
     found.happened = not all(term.of("class", "attribute", "value", "entity") for term in verbs)
     found.dated = frozenset(classes_dated(terms))
@@ -222,7 +245,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             if len(classes) > 1:  # of several the one that the question speaks of
                 raise UnclearError(f"{term.text!r} is the name of more than one thing")
             found.named[term] = classes.pop()
-        elif term.of("value") and not term.of("attribute", "class", "aggregate"):
+        elif _is_value(term):
             found.values.append(term)
         elif term not in dating and says_more(term, mapping):
             found.given += [] if _names_column(term, terms[i + 1 : i + 2], mapping) else [term]
@@ -234,6 +257,8 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             found.alternatives.append((terms[max(0, i - 1)], terms[min(i + 1, len(terms) - 1)]))
             found.used.add(term)
     _numbers(terms, found)
+    if lost := found.negated - found.used:
+        raise UnclearError(f"it is not clear what is not {min(lost).text!r}")
     rest = [term for term in terms if term not in found.used]
     found.had = [term for term in rest if term.of("had") and not term.of("attribute")]
     relations = (m.name for t in terms for m in t.of("relation", "inverse", "role"))
@@ -241,12 +266,20 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     return found
 
 
+def _is_value(term: Term) -> bool:
+    """Return whether a term is a value of a column, and no class, attribute or figure that is called the same."""
+    return bool(term.of("value")) and not term.of("attribute", "class", "aggregate")
+
+
 def says_more(term: Term, mapping: DatabaseMapping) -> bool:
     """Return whether a verb says more of rows than that they happened: what is sold has a date of sale anyway."""
-    times = {(class_id, table.time) for class_id, table in mapping.classes.items()}
-    dates = {(m.owner, mapping.attribute(m.name).column) for m in term.of("dated")}
-    usual = term.of("traded") and dates <= times
-    return bool(dates) and not usual and not term.of("class", "attribute")
+    usual = term.of("traded") and _of_time(term, mapping)
+    return bool(term.of("dated")) and not usual and not term.of("class", "attribute")
+
+
+def _of_time(verb: Term, mapping: DatabaseMapping) -> bool:
+    """Return whether a verb names no dates but those that say when rows happened."""
+    return all(mapping.attribute(m.name).column == mapping.classes[m.owner].time for m in verb.of("dated"))
 
 
 def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:
@@ -271,13 +304,13 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
         first = max((j + 1 for j in range(at) if not listed[j]), default=0)
         last = next((j for j in range(at + 1, len(terms)) if not listed[j]), len(terms))
         found.negated |= {chosen, *terms_of(terms[first:last], "value", "entity")}
-        dated = chosen.of("dated") and not _usual(chosen, found.mapping)
+        dated = chosen.of("dated") and not _of_time(chosen, found.mapping)
         whole = bool(chosen.owners("value") & classes_named(terms[at:]))  # no cancelled orders
         done = chosen.of("entity") or terms_of(terms[i + 1 : at], "traded", "dated")  # not sold to Germany
         not_yet = dated or (chosen.of("value", "attribute") and not whole and not done)
         found.absent |= not not_yet or term.text in CUES["never"]
         found.used.add(term)
-        if not chosen.of("value", "entity"):
+        if not chosen.of("entity") and not _is_value(chosen):
             found.given.append(chosen)
             found.used.add(chosen)
 
@@ -294,7 +327,8 @@ def _turned_round(terms: Sequence[Term], at: int, mapping: DatabaseMapping) -> i
     names = [i for i, one in enumerate(terms) if one.of("entity") and abs(i - place) <= 2]
     if _usual(able[0], mapping) and len(names) == 1:  # did not borrow this book, has Ann not borrowed
         return names[0]
-    if able[0].of("dated") and terms_of(following, "entity", "value", "period"):
+    period = not _of_time(able[0], mapping) and terms_of(following, "period")  # did not order in May: none of May
+    if able[0].of("dated") and (period or terms_of(following, "entity", "value")):
         raise UnclearError(f"it is not clear whether {able[0].text!r} or {following[0].text!r} is excluded")
     return place
 

@@ -16,7 +16,7 @@ from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, with_unsaid
-from theworld.sql.questions.grouping import by_class, find_grouping, group_of, timed
+from theworld.sql.questions.grouping import by_class, find_grouping, group_of, timed, usual_date
 from theworld.sql.questions.lexicon import CUES, Meaning, Term, class_of, classes_named, dates_of, terms_of
 from theworld.sql.questions.measures import Head, find_heads, happening, name_of, part_and_whole
 from theworld.sql.questions.narrowing import Restrictions, find_restrictions, says_more
@@ -180,9 +180,11 @@ class _Reading:
         which = terms_of(terms, "which")[:1]
         places = [terms.index(term) for term in (*which, *tops, *superlatives)]
         following = [term for i in places for term in terms[i + 1 : i + 2]]
-        kinds = [t for t in following if t.of("attribute") and not self._measured(t)] if tops or which else []
-        what = next((t for t in following if t.of("class", "role") or t in kinds), None)
         of_number = any(term.text in CUES["of_number"] for term in superlatives)
+        kinds = [t for t in following if t.of("attribute") and not self._measured(t)] if tops or which else []
+        if of_number:
+            kinds += terms_of(following[: len(which)], "attribute")  # which grade has the most students
+        what = next((t for t in following if t.of("class", "role") or t in kinds), None)
         return Ranking(size, highest, of_number, what), {*tops, *superlatives, *which, *([what] if what else [])}
 
     def _plan(
@@ -202,6 +204,7 @@ class _Reading:
                 raise UnclearError(f"it is not clear whether the average is of {base} or of {whole}")
             return replace(plan, per=by_class(whole, base, found))
         distinct = by_class(head.distinct, base, found) if head.distinct is not None else None
+        group = self._ranked_by(head, group, ranking) if ranking else group
         plan = replace(plan, group=group, distinct=distinct)
         limit, highest = (ranking.size, ranking.highest) if ranking else (None, True)
         shape = _SHAPES.get(head.analysis)
@@ -211,6 +214,16 @@ class _Reading:
             return replace(plan, aggregate="max" if highest else "min")
         usual: TableShape = "trend" if plan.time_unit else "groups" if group else "figure"
         return replace(plan, shape=shape or ("top" if ranking else usual), limit=limit, descending=highest)
+
+    def _ranked_by(self, head: Head, group: Group | None, ranking: Ranking) -> Group | None:
+        """Return what is ranked: also the rows of an adjective (the cheapest tea is a tea, told with its price)."""
+        unsaid = [term for term in self._terms if term.start == term.end]  # cheapest says price, "with" says which
+        if group is None:
+            named = head.base in self.found.mapping.named and terms_of(unsaid, "attribute")
+            return Group((), head.base) if named else None
+        if group.path and head.aggregate == "sum" and not ranking.of_number and terms_of(unsaid, "which"):
+            raise UnclearError(f"it is not clear whether the total or a single figure of {head.base} is ranked")
+        return group
 
     def _lines_of(self, head: Head) -> str | None:
         """Return what rows are lines of where the average of what these come to is asked for: of an order's amount."""
@@ -327,9 +340,11 @@ def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
     if dated or terms_of(terms, "aggregate", "superlative", "top", "unit_of_time"):
         raise UnclearError("figures of the latest rows, and the latest by another date, are not read")
     base, owner = _latest_and_owner(terms, found)
+    usual_date(base, found)
     group, time = by_class(owner, base, found) if owner else None, _last_by(base, mapping)
-    if group is not None and len(group.path) != 1:
-        raise UnclearError(f"{base} does not belong to one {owner}")
+    who = base not in mapping.people and any(Meaning("which", "who") in term.meanings for term in terms)
+    if who if group is None else len(group.path) != 1:
+        raise UnclearError(f"{base} does not belong to one {owner or 'who is asked for'}")
     asked = [mapping.attribute(m.name) for t in terms for m in t.of("attribute") if m.owner == base]
     shown = [one for one in asked if one.column != time] or _described_by(base, mapping, but=time)
     plan = Plan(base, "latest", "count", filters=found.filters(base), group=group, shown=tuple(dict.fromkeys(shown)))
