@@ -33,6 +33,7 @@ def test_a_question_that_is_not_read_ends_with_one_and_near_names(cli, league):
     done = cli("database", "ask", str(league), "How many plyers are there?")
     assert (done.code, done.out) == (1, "")
     assert "player" in done.err
+    assert "can be added to `called`" in done.err
     told = json.loads(cli("database", "ask", str(league), "How many plyers are there?", "--json").out)
     assert told["answered"] is False
 
@@ -43,6 +44,7 @@ def test_a_chinese_question_is_declined_in_chinese(cli, league):
     assert done.err.splitlines() == [
         "未作答：数据库中没有这些词语：plyer",
         "  没有名为“plyer”的内容；相近的有 player、players",
+        "  可以在映射文件中，把一个词加到它所指之物的 `called` 里",
     ]
     told = json.loads(cli("database", "ask", str(league), "有多少plyer？", "--json").out)
     assert told["reason"] == "these words mean nothing to the database: plyer"
@@ -99,6 +101,7 @@ def test_a_mapping_file_is_checked_and_asked(cli, league, tmp_path):
     assert looked.code == 0
     assert "How many" in looked.out
     assert "is_deleted = 0" in looked.out
+    assert "), dated by scheduled_on" in looked.out
     assert "River Foxes" in cli("database", "ask", str(file), "哪个球队的球员最多？").out
     dry = cli("database", "ask", str(file), "How many players are from Sweden?", "--dry-run").out
     assert "nationality: Sweden" in dry
@@ -175,3 +178,10 @@ def test_a_model_is_asked_for_names_where_one_is_configured(cli, league, tmp_pat
         done = cli("database", "draft", str(league), "--out", str(tmp_path / "m.yaml"), "--ask-model")
     assert (done.code, "1 name proposed by scripted" in done.err) == (0, True), done.err
     assert "proposed: [squad]" in (tmp_path / "m.yaml").read_text("utf-8")
+
+
+def test_beside_unsure_passages_it_is_said_why_the_database_did_not_answer(cli, store, league, monkeypatch):
+    monkeypatch.setenv("THEWORLD_DATABASE__URL", f"sqlite:///{league}")
+    told = " ".join(cli("ask", "headcount of players by zodiac sign", "--store", str(store), "--no-model").out.split())
+    assert "the database" in told
+    assert "headcount" in told.rpartition("read for")[2]

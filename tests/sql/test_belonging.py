@@ -100,7 +100,7 @@ def test_what_belongs_together_is_read_together(opened, script, question, wanted
         (SCHOOL, "Who wrote Emma?", "who is asked for"),
         (SCHOOL, "How many books are on loan?", "on loan"),
         (SCHOOL, "average score per teacher", "by course or by student"),
-        (SCHOOL, "student with the highest score", "total or a single"),
+        (SCHOOL, "student with the highest score", "all or a single"),
         (SALES, "How many invoices were won in May?", "which date says when it was won"),
         (SALES, "amount won in Germany vs France", "not told each"),
     ],

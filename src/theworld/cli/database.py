@@ -83,7 +83,8 @@ def check(source: Source, *, tenant: TenantOption = "default") -> None:
     url, file = _address(source)
     database, out = _opened(url, file, tenant), console()
     for found in look_at(database, inspect_tables(url), tenant):
-        out.print(f"\n{printable(found.table)} ({printable(', '.join(found.called))})")
+        dated = f", dated by {printable(found.date)}" if found.date else ""
+        out.print(f"\n{printable(found.table)} ({printable(', '.join(found.called))}){dated}")
         for question, told in found.examples:
             if isinstance(told, str):
                 out.print(f"  {printable(question)}\n    declined: {printable(told)}")
@@ -171,6 +172,8 @@ def ask(
             for unknown, names in near.items():
                 said = word("near", language, word=unknown, names=word("comma", language).join(names))
                 error_console().print(f"  {printable(said)}")
+            if error.words:
+                error_console().print(f"  {word('add_word', language)}")
         raise typer.Exit(1) from error
     if as_json:
         print_json({"answered": not dry_run, "tables": [table.model_dump(mode="json") for table in tables]})

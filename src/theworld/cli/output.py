@@ -135,6 +135,10 @@ def show_answer(
     show_nearest(out, answer, language)
     show_sources(out, answer, language)
     out.print(Text(f"\n{headline(answer, elapsed_ms, language)}\n{how_found(answer, language)}", style="dim"))
+    unsure = answer.result is None or answer.result.sureness in {"none", "unsure"}
+    for reason in answer.route.reasons if unsure else ():  # beside passages that may not answer it
+        if reason.startswith("it is not read for the database"):
+            out.print(Text(printable(reason_in(language, reason)), style="dim"))
     _show_steps(out, answer, language, verbose=verbose)
 
 

@@ -7,7 +7,7 @@ something that exists is `checking`'s part; what a class inherits is `lookup`'s.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator, model_validator
@@ -101,6 +101,10 @@ class Labels(Part):
         """Return every name once, Chinese first."""
         return tuple(dict.fromkeys((*self.zh, *self.en)))
 
+    def end_in(self, words: Iterable[str]) -> bool:
+        """Return whether a name ends in one of the words, in lower case."""
+        return any(label.casefold().endswith(tuple(words)) for label in self.all())
+
 
 class Element(Part):
     """What classes, attributes, relations, capabilities and samples share."""
@@ -149,6 +153,13 @@ class Attribute(Element):
     aggregation: Aggregation | None = Field(
         default=None, description="Makes it a measure: how its values are put together by default"
     )
+
+    @property
+    def per_second(self) -> int | None:
+        """How many units of a date kept as a number are a second, 0 of one that is not read; None of all else."""
+        if self.type != "date" or (self.confidence and not self.unit):
+            return None
+        return {"s": 1, "ms": 1000}.get(self.unit.en, 0) if self.unit else 0
 
     @model_validator(mode="after")
     def _values_are_of_an_enum(self) -> Self:

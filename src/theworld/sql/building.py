@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 
 from sqlglot import exp
 
@@ -204,8 +205,12 @@ class _Builder:
 
     def _during(self, period: TimeRange) -> Filter:
         """Return a period as a condition on the column that says when."""
-        ends = tuple(end.date().isoformat() if end else None for end in (period.start, period.end))
-        return Filter(self._plan.time_path, "", self._plan.time_column or "", "within", ends, "")
+        way = self._plan.time_path
+        owner = self._mapping.classes[way[-1].target if way else self._plan.base]
+        ends: tuple[Cell, ...] = tuple(end.date().isoformat() if end else None for end in (period.start, period.end))
+        if kept := self._mapping.tables[owner.name].stamps.get(self._plan.time_column or ""):
+            ends = tuple(end and (date.fromisoformat(str(end)) - date(1970, 1, 1)).days * 86_400 * kept for end in ends)
+        return Filter(way, "", self._plan.time_column or "", "within", ends, "")
 
     def _keys(self, step: Join, alias: str) -> exp.Select:
         """Return the query for the keys that a step leads to."""

@@ -11,7 +11,9 @@ from theworld.errors import TheWorldError
 from theworld.sql.database import Database
 from theworld.sql.drafting.inspection import TableFacts
 from theworld.sql.drafting.proposing import composite_keys
+from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
+from theworld.sql.questions.completeness import LEAST_SURE
 from theworld.sql.questions.lexicon import forms_of
 from theworld.state import QueryTable
 from theworld.text import Language, detect_language
@@ -28,6 +30,7 @@ class Look:
     examples: tuple[tuple[str, QueryTable | str], ...]
     """Questions with the answer, or with why there is none."""
     odd: tuple[str, ...]
+    date: str | None = None  # what a period is compared with, unless a question names another
 
 
 def look_at(database: Database, facts: Mapping[str, TableFacts], tenant: str = "default") -> Iterator[Look]:
@@ -40,8 +43,7 @@ def look_at(database: Database, facts: Mapping[str, TableFacts], tenant: str = "
         own = mapping.lookup.classes[class_id]
         asked = [(q, asked_of(database, q, tenant)) for q in _questions(database, class_id)[:EXAMPLES]]
         odd = [f"{label!r} is a name of several tables" for label in own.labels.all() if tables_called[label] > 1]
-        if own.confidence < 1:
-            odd.append(f"its names are a guess (sure {own.confidence:g})")
+        odd += _guessed(mapping, class_id)
         live = facts.get(table.name)
         if live is not None and live.sample:
             odd += [f"column {c.name} is empty throughout" for c in live.columns.values() if not c.values]
@@ -50,9 +52,19 @@ def look_at(database: Database, facts: Mapping[str, TableFacts], tenant: str = "
         keys = composite_keys(live) if live is not None else {}
         several = "is a key of {} in several columns: it is not followed, questions over it are declined"
         odd += [f"({', '.join(own)}) {several.format(other)}" for own, other in keys.items()]
+        if live is not None and len(live.key) > 1 and table.key in live.key and table.key != table.tenant:
+            odd.append(f"its key is ({', '.join(live.key)}): {table.key} alone does not tell its rows apart")
         odd += [f"only rows with {those} are counted" for those in table.counted_rows]
         odd += [f"rows are shown only to the tenant named in {table.tenant}"] if table.tenant else []
-        yield Look(table.name, own.labels.all(), tuple(asked), tuple(odd))
+        yield Look(table.name, own.labels.all(), tuple(asked), tuple(odd), table.time)
+
+
+def _guessed(mapping: DatabaseMapping, class_id: str) -> list[str]:
+    """Return what of a table is only guessed, so that questions by it are declined until somebody confirms it."""
+    parts = [("what it is called", mapping.lookup.classes[class_id].confidence)]
+    parts += [(f"column {one.column}", one.confidence) for one in mapping.attributes[class_id].values()]
+    told = "is a guess (sure {:g}): questions by it are declined"
+    return [f"{part} {told.format(sure)}" for part, sure in parts if 0 < sure < LEAST_SURE]
 
 
 def _questions(database: Database, class_id: str) -> list[str]:

@@ -33,12 +33,12 @@ _ALLOWED: frozenset[type[exp.Expr]] = frozenset(
     | {exp.Distinct, exp.Subquery, exp.Table, exp.TableAlias, exp.Column, exp.Identifier, exp.Alias, exp.With, exp.CTE}
     | {exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Paren, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE}
     | {exp.LT, exp.LTE, exp.Between, exp.In, exp.Is, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Star}
-    | {exp.DataType}
+    | {exp.DataType, exp.UnixToTime, exp.AtTimeZone}
     | {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Abs, exp.Round, exp.Coalesce, exp.Nullif, exp.Sqrt}
     | {exp.TimeToStr, exp.TsOrDsToTimestamp, exp.DateDiff, exp.Extract, exp.Var, exp.Anonymous}
     | {exp.Cast, exp.Case, exp.If, exp.And, exp.Or}
 )
-_TIME_FORMATS = [exp.Literal.string(form) for form in ("%Y", "%m", "%Y-%m", "%Y-%m-%d")]
+_TIME_FORMATS = [exp.Literal.string(form) for form in ("%Y", "%m", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H:%M:%S")]
 _CAST_TYPES = frozenset({exp.DType.INT, exp.DType.BIGINT, exp.DType.DOUBLE, exp.DType.TIMESTAMP})
 _NAME = re.compile(r"[\w ]{1,100}")
 _LIMITS: tuple[tuple[type[exp.Expr], Callable[[Any], object], str], ...] = (
@@ -235,10 +235,23 @@ class _Check:
             for column in scope.columns:
                 if (bound := tables.get(column.table)) is not None:
                     _rename(column, next(c for c in bound.columns if c.casefold() == column.name.casefold()))
+                    self._read_as_time(column, bound.stamps.get(column.name), shown=scope.is_root)
         for source in tree.find_all(exp.Table):
             if (mapped := self._mapped(source)) is not None:
                 _rename(source, mapped.name)
         return tree
+
+    def _read_as_time(self, column: exp.Column, per_second: int | None, *, shown: bool) -> None:
+        """Put a time, in UTC, in the place of units since 1970 where they are shown, taken apart or compared."""
+        cell = column.parent if isinstance(column.parent, exp.Min | exp.Max) else column
+        is_date = isinstance(column.parent, exp.TsOrDsToTimestamp | exp.DateDiff)
+        if per_second is None or not (is_date or (shown and isinstance(cell.parent, exp.Alias))):
+            return
+        sqlite = self._dialect == "sqlite"  # which reads a number as days of the Julian calendar
+        since = cell.copy() / exp.Literal.number(f"{per_second * (86_400 if sqlite else 1)}.0")
+        utc = exp.AtTimeZone(this=exp.UnixToTime(this=since), zone=exp.Literal.string("UTC"))
+        time = exp.Literal.number("2440587.5") + since if sqlite else utc
+        cell.replace(time if is_date else exp.TimeToStr(this=time, format=_TIME_FORMATS[-1].copy()))
 
     def _mapped(self, source: object) -> MappedTable | None:
         """Return the mapped table that a source of a SELECT is, None for a WITH or a SELECT within it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -60,6 +60,7 @@ class MappedTable:
     """Columns that joins may compare."""
     tenant: str | None
     """Column that says whose row it is."""
+    stamps: Mapping[str, int] = field(default_factory=dict)  # dates since 1970, with units in a second
 
 
 class DatabaseMapping:
@@ -152,10 +153,15 @@ class DatabaseMapping:
             columns[name].update(dict.fromkeys(c for c in (*found, join.time) if c))
             keys[name].update(found)
             tenants[name] = join.tenant or tenants.get(name)
+        shown_of = {name: tuple(c for c in own if c != tenants[name]) for name, own in columns.items()}
         return {
-            name: MappedTable(name, tuple(c for c in own if c != tenants[name]), frozenset(keys[name]), tenants[name])
-            for name, own in columns.items()
+            name: MappedTable(name, own, frozenset(keys[name]), tenants[name], self._stamps(name))
+            for name, own in shown_of.items()
         }
+
+    def _stamps(self, table: str) -> Mapping[str, int]:
+        own = (one for id_, its in self.classes.items() if its.name == table for one in self.attributes[id_].values())
+        return {one.column: unit for one in own if one.column and (unit := one.per_second)}
 
     @property
     def tenants(self) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
             less = f" * (1 - {attribute.less})" if attribute.less else ""
             name = f"{attribute.column} * {product}{less}" if product else attribute.column or ""
             name += f" - {attribute.since}" if attribute.since else ""
-            kind = attribute.type if attribute.confidence else f"{attribute.type} kept as a number"
+            kind = attribute.type if attribute.per_second is None else f"{attribute.type} kept as a number"
             columns[name] = f"{attribute.labels.preferred(language)}, {kind}{unit}{values}"
         shown = "; ".join(f"{name} ({what})" for name, what in columns.items())
         lines.append(f"- {table.name} ({own.labels.preferred(language)}): {shown}")

@@ -106,7 +106,8 @@ def _columns(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[
 
 
 def _shown(attribute: Attribute | None, label: str, language: Language) -> TableColumn:
-    return TableColumn(label=label, unit=attribute.unit.of(language) if attribute and attribute.unit else "")
+    unit = attribute.unit if attribute and attribute.type != "date" else None
+    return TableColumn(label=label, unit=unit.of(language) if unit else "")
 
 
 def _attribute(mapping: DatabaseMapping, class_id: str, column: str | None) -> Attribute | None:
@@ -182,7 +183,7 @@ def in_words(table: QueryTable, language: Language) -> str:
 
 def _said(table: QueryTable, row: Sequence[Cell], phrases: Mapping[str, Any], *, alone: bool) -> str:
     """Return a row in words: in the phrase of its shape, where it has one, else its cells one after the other."""
-    cells = [number(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
+    cells = [number(str(phrases["none"]) if v is None else v, c.unit) for v, c in zip(row, table.columns, strict=True)]
     phrase = phrases.get(f"{table.shape}_{'of' if alone else 'item'}")
     if phrase is None:
         first = {"list": 1, "latest": 2}.get(table.shape, len(cells))  # what is shown beside it has its heading

@@ -53,6 +53,11 @@ class Quantity(NamedTuple):
         product = round(self.number * self.scale, 6)
         return int(product) if self.scale > 1 and product == int(product) else product
 
+    @property
+    def of_money(self) -> bool:
+        """Whether its unit is a currency."""
+        return unit_of(self.unit).base in _currencies()
+
     def in_unit(self, unit: str) -> float | None:
         """Return the value in another unit (`万元`, `10k CNY`, `%`); None when the two cannot be compared.
 

@@ -47,7 +47,7 @@ class ColumnDraft(_Drafted):
 
     type: ColumnType = Field(
         default="text",
-        description="`listed`: its values may be named in questions; `stamp`: a date kept as a number, not read",
+        description="`listed`: its values may be named; `stamp`: a date kept as a number, read where `unit` is s or ms",
     )
     unit: str = ""
     total: Literal["sum", "average"] | None = Field(default=None, description="How its numbers are put together")
@@ -87,7 +87,7 @@ class MappingFile(Part):
     """A whole mapping."""
 
     database: str
-    source: str = Field(default="", description="Address without user and password")
+    source: str = Field(default="", description="Address without password")
     tables: dict[str, TableDraft]
     questions: tuple[Confirmed, ...] = Field(default=(), description="Recalled as they are, and run by `check`")
 
@@ -255,7 +255,7 @@ def _class(name: str, table: TableDraft) -> OntologyClass:
         Attribute(
             id=_id(column),
             labels=_labels(draft.called, column),
-            confidence=draft.sure if draft.type != "stamp" else 0.0,
+            confidence=draft.sure if draft.type != "stamp" or draft.unit else 0.0,
             type="enum" if draft.codes else _TYPES.get(draft.type, draft.type),
             unit=draft.unit or None,
             values=tuple(

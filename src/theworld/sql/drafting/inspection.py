@@ -87,9 +87,10 @@ def opened(url: str) -> Iterator[sa.Engine]:
 
 
 def plain_address(url: str) -> str:
-    """Return an address without user and password."""
+    """Return an address without the password, and without what is set behind it."""
     scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+    whose, at, place = rest.rpartition("@")
+    return f"{scheme}://{whose.partition(':')[0]}{at}{place.partition('?')[0]}"
 
 
 def inspect_tables(url: str) -> dict[str, TableFacts]:

@@ -150,7 +150,8 @@ class _Draft:
         elif other := _no_quantity(column, words):
             made |= other
         elif numeric and column.name not in table.key and not _is_one_of(column.name, "tenants"):
-            total = "average" if "unit price" in called else "sum"  # what one piece costs adds up to nothing
+            level = "unit price" in called or unit == "percent" or _ends_in(words, "averaged")  # adds up to nothing
+            total = "average" if level else "sum"
             made |= {"type": column.kind, "total": total, "unit": GLOSSARY["units"].get(unit, bracket)}
             if {words, said} & {*GLOSSARY["revenue"]["columns"]} and self._is_billed(table):
                 made["called"] = tuple(dict.fromkeys((*made["called"], *GLOSSARY["revenue"]["called"])))
@@ -208,20 +209,22 @@ def _is_numbered(words: str) -> bool:
     return words != "number" and (words in GLOSSARY["endings"] or without_ending(words) != words)
 
 
-def _is_stamp(column: ColumnFacts) -> bool:
-    """Return whether a column is called a date and holds such numbers: 20240131, or seconds since 1970."""
-    if column.kind not in {"integer", "number"} or not _ends_in(words_of(column.name), "moments"):
-        return False
-    return bool(column.values) and (
-        all(_DAY.fullmatch(str(value)) for value in column.values)
-        or all(10**8 <= value < 10**10 or 10**11 <= value < 10**13 for value in column.values)
-    )
+def _stamp_unit(column: ColumnFacts) -> str | None:
+    """Return what a column called a date counts since 1970: s, ms; "" of days such as 20240131, None of all else."""
+    numeric = column.kind in {"integer", "number"} and bool(column.values)
+    if not numeric or not _ends_in(words_of(column.name), "moments"):
+        return None
+    if all(_DAY.fullmatch(str(value)) for value in column.values):
+        return ""
+    spans = {"s": (10**8, 10**10), "ms": (10**11, 10**13)}
+    return next((u for u, (least, end) in spans.items() if all(least <= v < end for v in column.values)), None)
 
 
 def _no_quantity(column: ColumnFacts, words: str) -> dict[str, str]:
     """Return what is drafted of a column whose numbers add up to nothing; nothing of another."""
-    if _is_stamp(column):
-        return {"type": "stamp", "why": "dates kept as numbers: questions by it are declined"}
+    if (unit := _stamp_unit(column)) is not None:
+        why = "read as times in UTC" if unit else "dates kept as numbers: questions by it are declined"
+        return {"type": "stamp", "unit": unit, "why": why}
     if column.kind in {"integer", "number"} and (_ends_in(words, "kinds") or _is_numbered(words)):
         return {"type": column.kind, "why": "numbers that add up to nothing"}
     return {}
@@ -290,19 +293,28 @@ def _naming(table: TableFacts) -> tuple[str, ...]:
     enough = min(len(table.sample), MOST_VALUES) / 2  # different values, to tell rows apart
     telling = [c for c in words if c not in table.foreign and len(table.columns[c].values) > enough]
     said = {c: f"{words[c]} {comment_label(table.columns[c].comment)}".strip() for c in telling}
-    patterns = rf"^({re.escape(own)} )?(name|title)\b", r"(名称|姓名|名字|书名|标题)|(^| )name$", r"\bdescription$"
+    patterns = (
+        rf"^({re.escape(own)} )?(name|title)\b",
+        r"(名称|姓名|名字|书名|标题)|(^| )name$",
+        r"\bdescription$|\bserial (no|number)$",
+    )
     return next(((c,) for pattern in patterns for c, text in said.items() if re.search(pattern, text)), ())
 
 
 def _main_date(table: TableFacts) -> str | None:
-    """Return the column of when a row happened: the first date that is no birthday nor term."""
+    """Return the column of when a row happened: of the dates that are no birthday, term or end the first most have."""
     own = [c for c in table.columns.values() if not _is_one_of(c.name, "deleted_when")]
-    dates = [c for c in own if c.kind == "date"] or [c for c in own if _is_stamp(c)]
+    dates = [c for c in own if c.kind == "date" or _stamp_unit(c) is not None]
     refers = [c for c in table.columns if c not in table.key and without_ending(words_of(c)) != words_of(c)]
     if not (table.foreign or refers or any(words_of(c.name).startswith(singular(words_of(table.name))) for c in dates)):
         return None  # what refers to nothing seldom happens: it is a thing with a date
-    unlike = GLOSSARY["people_dates"]
-    return next((c.name for c in dates if not any(w in f"{words_of(c.name)} {c.comment}" for w in unlike)), None)
+    unlike = (*GLOSSARY["people_dates"], *GLOSSARY["ends"])
+    happened = [c for c in dates if not any(w in f" {words_of(c.name)} {c.comment} " for w in unlike)]
+    places = {name: place for place, name in enumerate(table.columns)}
+    lacking = {c.name: sum(row[places[c.name]] in {None, ""} for row in table.sample) for c in happened}
+    rows = max(1, len(table.sample))
+    best = min(happened, key=lambda c: (_stamp_unit(c) == "", round(lacking[c.name] / rows, 1)), default=None)
+    return best.name if best is not None else None
 
 
 def _line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[str, ColumnDraft]:

@@ -74,7 +74,7 @@ _RULES = (
     _Rule(("compared", "compared_after"), ("empty",), lambda *_: False, True, "compares nothing"),
     _Rule(("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happened, why="is not said of these rows"),
     _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.attribute, restricts=True),
-    _Rule(("who", "role"), ("class", "attribute"), _Used.relation, restricts=True),
+    _Rule(("who", "role", "does"), ("class", "attribute"), _Used.relation, restricts=True),
     _Rule(
         ("elapsed", "moment"),
         ("class", "attribute", "value", "entity", "relation", "dated"),
@@ -120,7 +120,7 @@ def check_sure(plans: Sequence[Plan], mapping: DatabaseMapping) -> None:
         *sorted({*used.told, *_compared(plans, mapping)}, key=lambda attribute: attribute.id),
     ]
     for part in parts:
-        if part.confidence == 0 and isinstance(part, Attribute) and part.type == "date":
+        if isinstance(part, Attribute) and part.per_second == 0:
             raise UnclearError(f"the dates of {part.labels.preferred('en') or part.id!r} are kept as numbers, not read")
         if part.confidence < LEAST_SURE:
             name, sure = part.labels.preferred("en") or part.id, f"(sure {part.confidence:g})"

@@ -26,6 +26,7 @@ from theworld.sql.questions.lexicon import (
     segment,
     terms_of,
 )
+from theworld.sql.questions.narrowing import LONGEST_BETWEEN
 from theworld.text.calendar import unit_of as calendar_unit_of
 from theworld.text.numerals import CHINESE_DIGITS, ENGLISH_NUMBERS, read_numeral
 from theworld.text.quantities import Quantity, unit_of
@@ -68,7 +69,6 @@ def find_rankings(folded: str) -> list[Term]:
 
 
 _FAR = (None,) * 100
-LONGEST_BETWEEN = 3  # characters between a name and what is said to be its own: Ann's orders
 _EQUALS_ZH = re.compile(rf"(?<=[为是])[{CHINESE_DIGITS}两十百]+")  # 库存为零
 _DONE_BY = frozenset(verb for verbs in CUES["done_by"].values() for verb in verbs)
 _LETTERS = frozenset(ascii_lowercase)
@@ -227,7 +227,7 @@ def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     named, people = classes_named(terms), mapping.people
     owners = named.union(*(term.owners("entity") for term in terms)) - people
     event = _event_done(terms, owners, mapping)
-    own = {mapping.lookup.relations[m.name].source for t in terms for m in t.of("relation", "role")} & people
+    own = _people_related(terms, mapping) & people
     # who the top five customers are, 老师是谁
     beside = classes_named(t for a, b in pairwise(terms) if a.of("top", "who") or b.of("who") for t in (a, b))
     found = beside or own or (not event and named & people) or _nearest_people(terms, event, mapping)
@@ -252,6 +252,14 @@ def _keys_done_by(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Meani
     done = {(m.owner, term.text) for term in terms for m in term.of("value", "dated")}
     keys = ((one.id, one.source, (join.column or "").casefold().partition("_by")) for one, join in mapping.relations)
     return [Meaning("role", id_, "target") for id_, source, (verb, by, _) in keys if by and (source, verb) in done]
+
+
+def _people_related(terms: Sequence[Term], mapping: DatabaseMapping) -> set[str]:
+    """Return the classes that relations are of; of what a named thing has, those: its owner, who teaches Latin."""
+    relations, known = mapping.lookup.relations, {owner for term in terms for owner in term.owners("entity")}
+    said = [(m, relations[m.name]) for term in terms for m in term.of("relation", "role", "does")]
+    has = [(m, one) for m, one in said if one.source in known and (m.kind == "does" or m.value == "target")]
+    return {one.target for _, one in has} | {o.source for m, o in said if m.kind != "does" and (m, o) not in has}
 
 
 def _nearest_people(terms: Sequence[Term], event: str | None, mapping: DatabaseMapping) -> set[str]:

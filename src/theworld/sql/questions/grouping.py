@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
+from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, Path, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.lexicon import CUES, Term, class_of, period_verbs, terms_of
@@ -27,6 +28,7 @@ def find_grouping(
     used: set[Term] = set()
     by: list[Term] = []
     units: list[str] = []
+    ranked = bool(terms_of(terms, "superlative", "top"))
     for i, term in enumerate(terms):
         each = terms_of(terms[max(0, i - 1) : i], "each")
         attributes = [mapping.attribute(m.name) for m in term.of("attribute")]
@@ -34,7 +36,9 @@ def find_grouping(
             units.append(term.of("unit_of_time")[0].name)
         elif not each or not term.of("class", "attribute", "role"):
             continue
-        elif any(map(is_measure, attributes)) or (attributes and all(one.type == "date" for one in attributes)):
+        elif any(adds_up(one) or (ranked and is_measure(one)) for one in attributes) or (
+            attributes and all(one.type == "date" for one in attributes)
+        ):
             used.update(each)
             continue
         else:
@@ -45,17 +49,23 @@ def find_grouping(
     return by[0] if by else None, cast("CalendarUnit", units[0]) if units else None, used
 
 
+def adds_up(attribute: Attribute) -> bool:
+    """Return whether an attribute measures rows; by whole numbers that are averaged (a grade) they are put together."""
+    return is_measure(attribute) and (attribute.type, attribute.aggregation) != ("integer", "average")
+
+
 def group_of(term: Term, base: str, found: Restrictions) -> Group:
     """Return the group that a term names: instances of a class, what rows are to others (their manager), or values."""
     if class_id := class_of(term):
         return by_class(class_id, base, found)
     roles = [found.mapping.lookup.relations[m.name] for m in term.of("role") if m.value == "target"]
+    roles.sort(key=lambda relation: relation.source != base)  # the owner of the deals, not of their companies
     if roles:
         join, _ = found.mapping.joins[roles[0].id]
         return Group((*by_class(roles[0].source, base, found).path, join), roles[0].target)
     named = [(m.owner, found.mapping.attribute(m.name)) for m in term.of("attribute")]
     own = [one for one in named if one[0] == base] or [one for one in named if one[0] in found.via] or named
-    if len(own) != 1 or own[0][1].type == "date" or is_measure(own[0][1]):
+    if len(own) != 1 or own[0][1].type == "date" or adds_up(own[0][1]):
         raise UnclearError(f"rows cannot be put together by {term.text!r}")
     return Group(by_class(own[0][0], base, found).path, *own[0])
 

@@ -20,7 +20,7 @@ TermKind = Literal[
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded", "versus",
     "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated", "gone", "object",
-    "several", "distinct", "first_name", "elapsed", "moment", "sequence", "had",
+    "several", "distinct", "first_name", "elapsed", "moment", "sequence", "had", "does",
 ]  # fmt: skip
 """What a stretch of a question is."""
 
@@ -107,7 +107,7 @@ def cue_meanings() -> Named:
 def label_meanings(mapping: DatabaseMapping) -> Named:
     """Yield what the ontology's labels mean, English plurals included, and adjectives of measures (cheapest)."""
     attributes: defaultdict[str, list[str]] = defaultdict(list)
-    for labels, meaning in _labels(mapping):
+    for labels, meaning in (*_labels(mapping), *_verbs(mapping)):
         for form in dict.fromkeys(form for label in labels for form in forms_of(fold_in_place(label).strip())):
             yield form, meaning
             if meaning.kind == "attribute":
@@ -170,6 +170,20 @@ def _dated(labels: Iterable[str]) -> Iterable[str]:
         yield verb if past else f"{verb}d" if verb.endswith("e") else f"{verb}ed"
         for forms in CUES["verbs"]:  # what we ship or send has a shipped date, what is paid a payment date
             yield from forms if verb.startswith(tuple(map(stem, forms))) else ()
+
+
+def _verbs(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]:
+    """Yield the verbs that names say: orders are ordered, a teacher teaches, a manager manages; none of the cues."""
+    cues = {word for word, _ in cue_meanings()}
+    for class_id, table in mapping.classes.items():
+        verbs = {*_dated(f"{one} date" for one in mapping.lookup.classes[class_id].labels.en)} - cues
+        own = (one for one in mapping.attributes[class_id].values() if one.type == "date")
+        yield from ((verbs, Meaning("dated", f"{class_id}.{one.id}")) for one in own if one.column == table.time)
+    for relation, join in mapping.relations:
+        nouns = relation.roles.target.en or mapping.lookup.classes[relation.target].labels.en
+        stems = [noun.casefold()[:-2] for noun in nouns if join.column and noun.endswith(("er", "or"))]
+        forms = {f"{stem}{end}" for stem in stems if len(stem) > 2 for end in ("", "s", "es", "e")}
+        yield forms - cues, Meaning("does", relation.id)
 
 
 def _moments(labels: Iterable[str]) -> Iterable[str]:

@@ -23,10 +23,11 @@ from theworld.sql.questions.lexicon import (
     terms_of,
 )
 from theworld.state.tables import Cell
-from theworld.text.quantities import Quantity
+from theworld.text.quantities import Quantity, unit_of
 from theworld.text.tokens import fold_in_place
 
-_CAN_BE_MISSING: tuple[TermKind, ...] = ("value", "entity", "class", "attribute", "dated")
+LONGEST_BETWEEN = 3  # characters between a name and what is said to be its own: Ann's orders
+_CAN_BE_MISSING: tuple[TermKind, ...] = ("value", "entity", "class", "attribute", "dated", "role")
 
 
 @dataclass
@@ -142,14 +143,10 @@ class Restrictions:
         directed = forward.link is not None and not relation.symmetric
         beside = [t for t in (*after, *before) if relation.target in t.owners("entity")]
         beside += [t for t in after if forward.link is None and relation.target in t.owners("value")]
-        sided = any((directed, term.text in CUES["leading"]))  # who manages Ann is above her, whom she manages below
-        if sided and len(beside) != 1:
+        if (directed or term.text in CUES["leading"]) and len(beside) != 1:
             raise UnclearError(f"it is not clear whom {term.text!r} is about")
         behind = beside[:1] == [*after][:1]
-        reverse = all((sided, behind))
-        if directed:
-            reverse = not _asks_for_source(term, relation, named.kind == "inverse", after=behind)
-        join, to = back if reverse else forward, beside[:1]
+        join, to = back if _leads_back(term, relation, named, directed=directed, behind=behind) else forward, beside[:1]
         words = " ".join(t.text for t in sorted((term, *to)))
         keys = tuple(m.value for t in to for m in t.of("entity") if m.owner == join.target)
         self.used.update(to)
@@ -162,6 +159,8 @@ class Restrictions:
     def _given(self, term: Term, base: str) -> Filter:
         """Return the condition that a column of the rows holds something, or that something leads to them."""
         negated = term in self.negated
+        if not term.of("attribute", "class", "dated") and (key := self._key(term, base)):
+            return Filter((), base, key, "filled", (), term.written, negated=negated)
         others = () if term.of("attribute") else term.owners("dated")  # customers who never ordered: of orders
         near = [one for one in (base, self.mapping.happens(base)) if one in term.owners("attribute", "dated")]
         owner = next(iter(near), next(iter(others)) if len(others) == 1 else base)
@@ -177,6 +176,12 @@ class Restrictions:
             return Filter(path, classes[0], key, "exists", (), term.written, negated=negated)
         path = self._path(base, owner)
         return Filter(path, owner, own[0].column or "", "filled", _nothing(own[0]), term.written, negated=negated)
+
+    def _key(self, term: Term, base: str) -> str | None:
+        """Return the column of rows with the key of what they have or lack: companies without an owner."""
+        own = [(Meaning("role", one.id, "target"), j.column) for one, j in self.mapping.relations if one.source == base]
+        keys = [column for role, column in own if role in term.meanings]
+        return keys[0] if len(keys) == 1 else None
 
     def _path(self, base: str, class_id: str) -> Path:
         path = self.mapping.path(base, class_id, via=self.via)
@@ -235,6 +240,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     found.dated = frozenset(classes_dated(terms))
     _negations(terms, found)
     _relations(terms, found)
+    _roles(terms, found)
     _sequences(terms, found)
     dating = period_verbs(terms)
     for i, term in enumerate(terms):
@@ -262,7 +268,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     rest = [term for term in terms if term not in found.used]
     found.had = [term for term in rest if term.of("had") and not term.of("attribute")]
     relations = (m.name for t in terms for m in t.of("relation", "inverse", "role"))
-    found.via = frozenset(relations) | classes_named(rest)
+    found.via |= frozenset(relations) | classes_named(rest)
     return found
 
 
@@ -307,10 +313,12 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
         dated = chosen.of("dated") and not _of_time(chosen, found.mapping)
         whole = bool(chosen.owners("value") & classes_named(terms[at:]))  # no cancelled orders
         done = chosen.of("entity") or terms_of(terms[i + 1 : at], "traded", "dated")  # not sold to Germany
-        not_yet = dated or (chosen.of("value", "attribute") and not whole and not done)
+        not_yet = dated or (chosen.of("value", "attribute", "role") and not whole and not done)
         found.absent |= not not_yet or term.text in CUES["never"]
         found.used.add(term)
-        if not chosen.of("entity") and not _is_value(chosen):
+        classes = classes_named(terms)  # contacts without an e-mail, though some activities are called so
+        of_named = chosen.owners("attribute") & classes and not chosen.owners("value", "entity") & classes
+        if of_named or not (chosen.of("entity") or _is_value(chosen)):
             found.given.append(chosen)
             found.used.add(chosen)
 
@@ -325,7 +333,7 @@ def _turned_round(terms: Sequence[Term], at: int, mapping: DatabaseMapping) -> i
     place = terms.index(able[0])
     following = terms[place + 1 : place + 2]
     names = [i for i, one in enumerate(terms) if one.of("entity") and abs(i - place) <= 2]
-    if _usual(able[0], mapping) and len(names) == 1:  # did not borrow this book, has Ann not borrowed
+    if _usual(able[0], terms, mapping) and len(names) == 1:  # did not borrow this book, has Ann not borrowed
         return names[0]
     period = not _of_time(able[0], mapping) and terms_of(following, "period")  # did not order in May: none of May
     if able[0].of("dated") and (period or terms_of(following, "entity", "value")):
@@ -333,8 +341,10 @@ def _turned_round(terms: Sequence[Term], at: int, mapping: DatabaseMapping) -> i
     return place
 
 
-def _usual(verb: Term, mapping: DatabaseMapping) -> bool:
-    return bool(verb.of("traded")) and not says_more(verb, mapping)
+def _usual(verb: Term, terms: Sequence[Term], mapping: DatabaseMapping) -> bool:
+    """Return whether a verb only says that rows happened; of others all did: customers that have not ordered."""
+    others = verb.of("dated") and _of_time(verb, mapping) and not verb.owners("dated") & classes_named(terms)
+    return bool(others or (verb.of("traded") and not says_more(verb, mapping)))
 
 
 def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
@@ -354,7 +364,7 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         value = _in_unit_of(attribute, quantity)
         if value is None:
             raise UnclearError(f"{term.text!r} is not in the unit of {attribute.id}")
-        shown = value if isinstance(value, int) else f"{value:g}"
+        shown = value if isinstance(value, int) else f"{value:.15g}"
         label, column = f"{terms[place].text} {kind} {shown}", attribute.column or ""
         found.compared.append(Filter((), class_id, column, cast("Operator", kind), (value,), label))
         found.used |= {term, terms[place], *words}
@@ -363,8 +373,19 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
 def _in_unit_of(attribute: Attribute, quantity: Quantity) -> int | float | None:
     """Return a number in the unit of an attribute, None where it has none; in its own it keeps all digits."""
     units = (attribute.unit.en, attribute.unit.zh) if attribute.unit else ("",)
+    if not attribute.unit and quantity.of_money and attribute.labels.end_in(CUES["money"]):
+        units = (unit_of(quantity.unit).base,)  # the only money there is
     value, exact = next((v for unit in units if (v := quantity.in_unit(unit)) is not None), None), quantity.value
     return exact if isinstance(exact, int) and 2**53 <= exact < 2**63 and float(exact) == value else value
+
+
+def only_amount(class_id: str, mapping: DatabaseMapping) -> Attribute | None:
+    """Return the one measure of rows that is added up, where it is of money; of rows that end (a salary) none is."""
+    added = [one for one in mapping.measures[class_id] if one.aggregation == "sum"]
+    dates = [one for one in mapping.attributes[class_id].values() if one.type == "date"]
+    ends = {one.column for one in dates if one.labels.end_in(CUES["endings"])}
+    counted = ends <= mapping.classes[class_id].counts.keys()
+    return added[0] if len(added) == 1 and counted and added[0].labels.end_in(CUES["amounts"]) else None
 
 
 def _measure_named(term: Term, named: set[str], mapping: DatabaseMapping) -> tuple[str, Attribute]:
@@ -392,6 +413,36 @@ def _relations(terms: Sequence[Term], found: Restrictions) -> None:
             found.relate(term, own[0], terms[max(0, i - 1) : i], terms[i + 1 : i + 2])
 
 
+def _roles(terms: Sequence[Term], found: Restrictions) -> None:
+    """Take in what somebody is to what is named: the manager of Ann, who teaches Latin, which courses Ann teaches."""
+    who = Meaning("which", "who") in {m for term in terms for m in term.meanings}
+    for i, term in enumerate(terms):
+        plain = term not in found.used and not term.of("class", "attribute", "value", "entity")
+        for named in (m for m in term.of("role", "does") if plain and m.value != "source"):
+            relation, (_, back) = found.mapping.lookup.relations[named.name], found.mapping.joins[named.name]
+            thing, verb = _whose(terms, i, verb=named.kind == "does"), named.kind == "does"
+            keys = [m.value for m in thing.of("entity") if m.owner == relation.source] if thing else []
+            does = verb and term is terms[-1] and relation.target in terms[i - 1].owners("entity")
+            if thing in found.used:  # the manager of Ann's manager
+                raise UnclearError(f"it is not clear whom {term.text!r} is about")
+            if who and thing and len(keys) == 1:
+                words, key = f"{term.text} {thing.text}", found.mapping.classes[relation.source].key
+                found.related.append(Filter((back,), relation.source, key, "in", (keys[0],), words))
+                found.used |= {term, thing}
+            elif does and relation.source in classes_named(terms):  # which courses Ann teaches
+                found.used.add(term)
+                found.via |= {relation.id}
+
+
+def _whose(terms: Sequence[Term], at: int, *, verb: bool) -> Term | None:
+    """Return the name that a role or a verb at a place is of, None where none stands plainly beside it."""
+    term, after = terms[at], terms[at + 1 : at + 2]
+    if terms_of(after, "entity") and (verb or 3 < after[0].start - term.end < 6):  # of, for
+        return after[0]
+    before = terms_of(terms[max(0, at - 1) : at], "entity")
+    return before[0] if before and not verb and term.start - before[0].end <= LONGEST_BETWEEN else None
+
+
 def _sequences(terms: Sequence[Term], found: Restrictions) -> None:
     """Take in which date of rows is before or after another of theirs: shipped after the required date."""
     for i, term in enumerate(terms):
@@ -406,6 +457,13 @@ def _sequences(terms: Sequence[Term], found: Restrictions) -> None:
         kind, label = cast("Operator", term.of("sequence")[0].name), " ".join(t.written for t in said)
         found.compared.append(Filter((), owner, first[owner].column or "", kind, (second[owner].column or "",), label))
         found.used.update(said)
+
+
+def _leads_back(term: Term, relation: Relation, named: Meaning, *, directed: bool, behind: bool) -> bool:
+    """Return whether what a relation leads from is asked for: who manages Ann is above her, whom she does below."""
+    if directed:
+        return not _asks_for_source(term, relation, named.kind == "inverse", after=behind)
+    return behind and term.text in CUES["leading"]
 
 
 def _asks_for_source(term: Term, relation: Relation, inverse: bool, *, after: bool) -> bool:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import get_args
 
 from theworld.ontology import Attribute, Labels, Words
+from theworld.packages import load_table
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
@@ -19,7 +20,7 @@ from theworld.sql.questions.cutting import Ranking, with_unsaid
 from theworld.sql.questions.grouping import by_class, find_grouping, group_of, timed, usual_date
 from theworld.sql.questions.lexicon import CUES, Meaning, Term, class_of, classes_named, dates_of, terms_of
 from theworld.sql.questions.measures import Head, find_heads, happening, name_of, part_and_whole
-from theworld.sql.questions.narrowing import Restrictions, find_restrictions, says_more
+from theworld.sql.questions.narrowing import Restrictions, find_restrictions, only_amount, says_more
 from theworld.state.tables import TableShape
 from theworld.text.calendar import CalendarUnit
 from theworld.text.tokens import Language
@@ -51,7 +52,9 @@ def plan_terms(
     reading = _Reading(terms, mapping)
     plans = reading.plans()
     check_all_used(plans, terms, reading.found, mapping)
-    return tuple(replace(plan, reading=_senses(plan, reading.found, language)) for plan in plans)
+    said = load_table("theworld.sql", "data/words.yaml")[language]
+    unsaid = [said[f"unsaid_{kind}"].format(labels.preferred(language)) for kind, labels in reading.unsaid]
+    return tuple(replace(plan, reading=(*unsaid, *_senses(plan, reading.found, language))) for plan in plans)
 
 
 def _senses(plan: Plan, found: Restrictions, language: Language) -> tuple[str, ...]:
@@ -77,6 +80,7 @@ class _Reading:
         self.found = find_restrictions(tuple(term for term in terms if term not in said), mapping)
         self.found.used |= said
         self._mapping = mapping
+        self.unsaid: list[tuple[str, Labels]] = []  # what is measured though not named, and how it is called
         self._terms = [term for term in terms if term not in self.found.used]
 
     def plans(self) -> tuple[Plan, ...]:
@@ -103,10 +107,29 @@ class _Reading:
                 raise UnclearError("it is not clear what the share is of")
             return (replace(plan, shape="share", divisor=divisor),)
         if not heads:
+            heads, ranked = self._unsaid(free, ranking)
+        if not heads:
             return (_plan_list(terms, found),)
         if len(heads) > 1 and (ranking or (grouping and len({h.base for h in heads}) > 1)):
             raise UnclearError("more than one measure is ranked or split")
         return tuple(self._plan(head, grouping or ranked, unit, ranking) for head in heads)
+
+    def _unsaid(self, free: Sequence[Term], ranking: Ranking | None) -> tuple[list[Head], Term | None]:
+        """Return what is measured though unsaid, and ranked: rows put together (deals by stage), their one amount."""
+        what = ranking.what if ranking is not None else None
+        rows = {m.name for term in (*free, *([what] if what else [])) for m in term.of("class")}
+        if len(rows) != 1 or terms_of(free, "attribute", "relation", "inverse", "role"):
+            return [], None
+        (base,) = rows
+        aggregates, together = list(map(name_of, terms_of(free, "aggregate", "which"))), CUES["put_together"]
+        if ranking is None and not aggregates and any(term.text in together for term in self._terms):
+            self.unsaid.append(("rows", self._mapping.lookup.classes[base].labels))
+            return [Head(base)], None
+        sized = ranking is not None and not ranking.of_number and bool(terms_of(self._terms, "superlative"))
+        amount = only_amount(base, self._mapping) if [*filter(None, aggregates)] == ["average"] * (not sized) else None
+        self.unsaid += [("amount", amount.labels)] if amount else []
+        heads = [Head(base, amount, "sum" if sized else "average")] if amount else []
+        return heads, what if base in self._mapping.named else None
 
     def _extremes(self) -> list[Head]:
         """Return the first or the last date of rows: the earliest order date."""
@@ -221,8 +244,9 @@ class _Reading:
         if group is None:
             named = head.base in self.found.mapping.named and terms_of(unsaid, "attribute")
             return Group((), head.base) if named else None
-        if group.path and head.aggregate == "sum" and not ranking.of_number and terms_of(unsaid, "which"):
-            raise UnclearError(f"it is not clear whether the total or a single figure of {head.base} is ranked")
+        usual = head.aggregate in {"sum", "average"} and not terms_of(self._terms, "aggregate")
+        if group.path and usual and not ranking.of_number and terms_of(unsaid, "which"):
+            raise UnclearError(f"it is not clear whether all or a single figure of {head.base} is ranked")
         return group
 
     def _lines_of(self, head: Head) -> str | None:
