@@ -6,12 +6,18 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from theworld.references.recall import quote_for
+from theworld.references.recall import Quote, asked_in_all, quote_for
 from theworld.references.topics import asks_of_chat_alone
 from theworld.state import Answer, Citation, Context, QueryState, Update, context_of
+from theworld.text import Language
 
 CONVERSATION = "conversation"
 """Document id of citations that point into the chat history; the note id is the message's index in it."""
+MOST_LISTED = 50  # questions of a conversation that are listed, the last ones
+_ASKED: dict[Language, str] = {
+    "en": "Questions asked in this conversation: {count}",
+    "zh": "这次对话里问过的问题：{count} 个",
+}
 _NOTHING_SAID = {
     "en": "Nothing has been asked or said before in this conversation.",
     "zh": "这次对话里之前还没有提过问题。",
@@ -19,31 +25,40 @@ _NOTHING_SAID = {
 
 
 def answer_from_history(state: QueryState, runtime: Runtime[Context]) -> Update:
-    """Set `result` to the assistant's own words, or to None where the turns referred to hold none.
+    """Set `result` to the words of the conversation, or to None where the turns referred to hold none.
 
-    The first question of a chat that asks for nothing but what was said in it gets the answer that nothing was.
+    All that was talked about is the user's questions, of a long conversation the last ones. The first question of a
+    chat that asks for nothing but what was said in it gets the answer that nothing was.
     """
-    quote = quote_for(state.question, state.reference, state.history)
-    if quote is None and not state.history and asks_of_chat_alone(state.question):
+    listed = asked_in_all(state.question, state.history)
+    quote = None if listed else quote_for(state.question, state.reference, state.history)
+    if not (listed or quote or state.history) and asks_of_chat_alone(state.question):
         text = _NOTHING_SAID[context_of(runtime).language or state.language]
         return {"result": Answer(text=text, reason="nothing was said before in this conversation")}
-    if quote is None:
+    quotes = listed[-MOST_LISTED:] or ([quote] if quote else [])
+    if not quotes:
         return {"result": None}
-    citation = Citation(
-        number=1,
-        document_id=CONVERSATION,
-        note_id=f"{CONVERSATION}#{quote.turn}" if quote.turn >= 0 else f"{CONVERSATION}#stance",
-        title="对话" if state.language == "zh" else "Conversation",
-        start=quote.start,
-        end=quote.end,
-        quote=quote.text,
-    )
+    lines = [f"{said.text} [{number}]" for number, said in enumerate(quotes, 1)]
+    if listed:
+        lines = [_ASKED[state.language].format(count=len(listed)), *(f"- {line}" for line in lines)]
     answer = Answer(
-        text=f"{quote.text} [1]",
+        text="\n".join(lines),
         kind="extractive",
-        confidence=state.reference.confidence / (1 if quote.clear else 2),
-        citations=(citation,),
+        confidence=state.reference.confidence / (1 if all(said.clear for said in quotes) else 2),
+        citations=tuple(_citation(said, number, state.language) for number, said in enumerate(quotes, 1)),
         reason="the question asks what was said in this conversation",
     )
     # What was read into the question serves a search, which there is none.
     return {"result": answer, "query": state.question, "reference": replace(state.reference, standalone_query=None)}
+
+
+def _citation(quote: Quote, number: int, language: Language) -> Citation:
+    return Citation(
+        number=number,
+        document_id=CONVERSATION,
+        note_id=f"{CONVERSATION}#{quote.turn}" if quote.turn >= 0 else f"{CONVERSATION}#stance",
+        title="对话" if language == "zh" else "Conversation",
+        start=quote.start,
+        end=quote.end,
+        quote=quote.text,
+    )

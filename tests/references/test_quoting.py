@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from theworld import ReferenceResolver
 from theworld.graph.edges import after_resolution
 from theworld.nodes.answer_from_history import answer_from_history
-from theworld.references.recall import asks_what_was_said, quote_for
+from theworld.references.recall import asked_in_all, asks_what_was_said, quote_for
 from theworld.state import Context, Message, QueryState, ReferenceType, ResolvedReference
 
 STANCE = ResolvedReference(reference_type=ReferenceType.STANCE, source_turns=[1], confidence=0.9)
@@ -129,3 +129,34 @@ def test_questions_about_the_chat_are_answered_from_its_turns(case):
 )
 def test_what_only_sounds_like_one_is_searched(question):
     assert not asks_what_was_said(question, ReferenceResolver().resolve(question, CHAT))
+
+
+ALL = [*CHAT, Message("user", "thanks"), Message("assistant", "You are welcome.")]
+ASKED = [message.content for message in CHAT if message.role == "user"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "summarize what we talked about",
+        "what have we talked about so far?",
+        "how many questions have I asked?",
+        "总结一下刚才说的",
+        "我一共问了几个问题",
+    ],
+)
+def test_all_that_was_talked_about_is_the_questions(question):
+    reference = ReferenceResolver().resolve(question, ALL)
+    assert asks_what_was_said(question, reference)
+    answer = answer_from_history(QueryState(question=question, reference=reference, history=ALL), None)["result"]
+    assert [citation.quote for citation in answer.citations] == ASKED, "small talk is no question"
+    assert answer.text.splitlines()[0].endswith(f": {len(ASKED)}")
+    assert answer.text.splitlines()[1:] == [f"- {text} [{number}]" for number, text in enumerate(ASKED, 1)]
+
+
+@pytest.mark.parametrize(
+    "question", ["总结一下我们的报销制度内容", "how many questions did I ask about holds", "Summarize the leave policy"]
+)
+def test_what_names_a_topic_is_not_about_the_whole_chat(question):
+    assert not asked_in_all(question, ALL)
+    assert not asks_what_was_said(question, ReferenceResolver().resolve(question, ALL))

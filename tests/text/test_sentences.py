@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from theworld.text import last_break, split_sentences
-from theworld.text.sentences import outer_pieces
+from theworld.text.sentences import lists_in, outer_pieces
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,23 @@ def test_a_text_is_cut_between_words(text: str, kept: str) -> None:
 )
 def test_pieces_begin_at_the_least_indented_lines(text: str, pieces: list[str]) -> None:
     assert [text[slice(*piece)] for piece in outer_pieces(text, 0, len(text))] == pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "lists"),
+    [
+        ("Do:\n\n- [ ] sweep\n- [x] lock", [["sweep", "lock"]]),
+        ("> There are:\n>\n> 1. a\n> 2. b", [["a", "b"]]),
+        ("## 1. A\n\n- x\n\n## 2. B\n\n1. u\n2. v\n\n## 4. D", [["A", "B"], ["x"], ["u", "v"]]),
+        ("#### 5. Hiring\n\ntext\n\n#### 6. Registering", []),
+        ("| a | b |\n| --- | --- |\n| one | 1 |\n| two | 2 |\n\nThen:\n\n- u\n- v", [["one", "two"], ["u", "v"]]),
+        ("```\n1. a\n2. b\n```", []),
+    ],
+)
+def test_lists_are_those_of_tasks_quotes_headings_and_tables_in_order(text: str, lists: list[list[str]]) -> None:
+    assert [found.items for found in lists_in(text)] == lists
+
+
+def test_a_list_is_introduced_by_what_stands_above_it() -> None:
+    found = lists_in("## Tickets\n\n| a | b |\n| --- | --- |\n| one | 1 |\n\nIn this order:\n\n1. u\n2. v")
+    assert [one.introduction for one in found] == ["## Tickets | a | b |", "In this order:"]

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from theworld.references.config import any_of, pattern_of
 from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
-from theworld.references.frames import ASKING, MEASURE, in_frame, with_context
+from theworld.references.frames import ASKING, MEASURE, ORDINAL, in_frame, with_context
 from theworld.references.history import last_answer
-from theworld.references.topics import TIME, bare, by_overlap, topic_of, topic_tokens
+from theworld.references.topics import TIME, bare, by_overlap, joined_names, topic_of, topic_tokens
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
@@ -54,8 +54,8 @@ _ASKS_FOR = re.compile(
 )
 _WHO_IS = re.compile("[^的]+是(?:谁|哪位|什么人)")
 _CLAUSE = re.compile("[了过着]$|[被把让没在]")  # what happens is no topic: 被查到了呢, 放假在家的呢
-_JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
-_SAYS = re.compile(rf"都[很是不有没]|很|非常|更|没有|由|.比|.是|\d\s*{MEASURE}")
+_DESCRIBED = re.compile(rf".的.|\d|[一二两三四五六七八九十几百][年月天周日岁]|{TIME.pattern}")  # no mere name
+_SAYS = re.compile(rf"都[很是不有没]|很|非常|更|没有|由|.比|.是|[\d一二两三四五六七八九十]\s*{MEASURE}")
 _WHO = re.compile("谁|哪位")
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
@@ -84,7 +84,8 @@ class ChineseFollowUp(FollowUp):
         value = own[slice(*match.span("value"))].strip() if match else ""
         if not value or self.goes_on or not (topic_tokens(value) or value.isascii()):
             return None
-        framed = with_context(value, self.filled)
+        joins = own.endswith("的呢") and not bare(self.asked).endswith("的呢")  # X's of what was said last
+        framed = with_context(value, self.before.text if joins else self.filled)
         return self.refill(value) or self.changed(framed, self.whole, "continuation", REFILLED, self.before)
 
     def refill(self, value: str, *, named: bool = True) -> Standalone | None:
@@ -140,7 +141,9 @@ class ChineseFollowUp(FollowUp):
 
     def _dependent(self) -> Standalone:
         """Read 这种, 第二种, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
-        match = pattern_of(_POINTING).search(self.folded)
+        ordinal = ORDINAL.search(self.folded)
+        pointing = ordinal if ordinal and self.counted(ordinal) is not None else None
+        match = pattern_of(_POINTING).search(self.folded) or pointing
         if match and not _bound(self.folded[: match.start()], 3):
             return self.in_context(self.span(match), "pronoun")
         attribute = any_of("chinese", "attributes").match(self.text)
@@ -159,10 +162,8 @@ def _filled(value: str, question: str) -> str | None:
         return question.replace(latin[0], value)  # of "怎么在 nginx 上部署" the like of express is nginx
     before, _, after = question.partition(topic) if topic else (question, "", "")
     whole = not after.strip("吗呢吧") and (not before or ASKING.match(before))  # of "怎么申请休假" all but how
-    clause = _CLAUSE.search(value)
-    alike = (
-        not clause and has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
-    )
+    kinds = [(has_ideographs(text), _DESCRIBED.search(text) is None) for text in (topic, value)]
+    alike = not _CLAUSE.search(value) and kinds[0] == kinds[1] and abs(len(topic) - len(value)) <= MOST_UNLIKE
     if topic and alike and not whole and not asks_for(question):
         said = next(n for n in range(len(value), -1, -1) if after.startswith(value[len(value) - n :]))
         return before + value + after[said:]
@@ -227,9 +228,3 @@ def name_given(question: str, answer: str, *, person: bool) -> str:
         return name
     about = _BEGINS_WITH_ITS_TITLE.match(answer)
     return about[1] if about and about[1] not in asked else ""
-
-
-def joined_names(topic: str) -> tuple[str, ...]:
-    """Return both names of a topic that puts two side by side ("李白和杜甫"), empty where it does not."""
-    match = _JOINED.match(fold_in_place(topic))
-    return tuple(bare(topic[slice(*match.span(name))]) for name in ("first", "second")) if match else ()

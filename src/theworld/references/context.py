@@ -17,12 +17,10 @@ from theworld.references.frames import (
     CLOSING,
     CORRECTIONS,
     FINITE,
-    ITEM_LINE,
     LONGEST_FILLER,
     ORDINAL,
     RANKS,
     in_frame,
-    lists_in,
     root_of,
     with_context,
 )
@@ -33,15 +31,19 @@ from theworld.references.topics import (
     cut_at_word,
     named_words,
     names_in,
+    overlap,
+    pair_in,
     sure_names,
     topic_of,
+    topic_tokens,
     with_capitals,
 )
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import place_of, split_sentences
 from theworld.text.calendar import MONTH, Interval
 from theworld.text.phrases import PhraseTable
-from theworld.text.tokens import fold_in_place, has_ideographs, token_set
+from theworld.text.sentences import ITEM_LINE, lists_in
+from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs, token_set
 
 ITEM = "an item of a list"
 CORRECTED = "the question before, with what was meant"
@@ -54,16 +56,15 @@ LONGEST_REPLY = 600  # characters, in Chinese half as many, of an answer that is
 LONGEST_INLINE = 40  # characters of an item that takes the ordinal's place; a longer one is context, as a step is
 _STEP = re.compile("step|phase|point|number|[步点點条條项項]", re.IGNORECASE)  # an item with a number
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
-_COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|：")
+_COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|[：。]")
 _SMALL_TALK = (
     r"«english.small_talk»(?:[\s,!.]+«english.small_talk»)*|(?=.{1,20}$)(?:«chinese.small_talk»[\s，。！,.!~～]*)+"
 )
 _FORM = r"\W*(?:«language.around_form»\W*)*«language.form»\W*(?:«language.around_form»\W*)*"
-_SAYS_NO_MORE = re.compile(
-    r"(?i)(?:\b(?:and|or|so|no|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有不是对]|\W)*"
-)
-_ASKS = re.compile(rf"(?i)(?:how|wh\w+|{FINITE})\b(?=.*\s)")
 PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
+_SAYS_NO_MORE = re.compile(rf"(?i)(?:\b(?:and|or|so|no|what|how|about|{PREPOSITION})\b|[那呢么还有不是对]|\W)*")
+_ASKS = re.compile(rf"(?i)(?:how|wh\w+|{FINITE})\b(?=.*\s)")
+_COUNTED_NOUN = rf"(?!{ASKING.pattern}|«chinese.verbs»|«chinese.openers»|[的是有在会该])[{CJK_RANGES}]{{2}}"
 _LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
 _NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
 """One noun, with an article also one that has a word before it."""
@@ -214,6 +215,9 @@ class FollowUp:
                 [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
                 for place in PhraseTable([(old, None)]).find(fold_in_place(query))[::-1]:
                     query = query[: place.start] + new + query[place.end :]
+                own, context = in_frame(query)
+                if context != in_frame(before.text)[1]:  # what was answered between was about what was not meant
+                    query = with_context(own, root_of(context)) or query
             if query != before.text:
                 alone = self.changed(query, self.whole, "continuation", CORRECTED, before)
             elif match["head"]:
@@ -241,22 +245,36 @@ class FollowUp:
             return None
         rank, span = RANKS[match["en"] or match["number"] or match["cn"] or match["end"]], self.span(match)
         many = RANKS.get(match["many"] or match["more"] or "", -1) + 1
-        for index, items in self._offers(match["noun"] or "", steps=_STEP.search(match[0]) is not None):
+        for index, items, about in self._offers(steps=_STEP.search(match[0]) is not None):
             if len(items) > max(rank, 1) and len(items) >= many and not (many and rank > 0):
                 named = map(_name_of, items[:many] if rank == 0 else items[-many:])
                 joined = ("和" if has_ideographs(self.query) else " and ").join(named)
                 chosen = Antecedent(joined if many else items[rank], index)
-                return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
+                if token_set(self.counted(match) or "") <= token_set(f"{about} {chosen.text}"):
+                    return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
         return None
 
-    def _offers(self, noun: str, *, steps: bool) -> Iterator[tuple[int, Sequence[str]]]:
-        """Yield each list of an answer and its index, the latest first, where this or its question has the noun."""
+    def counted(self, ordinal: re.Match[str]) -> str | None:
+        """Return the noun that an ordinal counts, empty for none, None for a Chinese one that was not said before."""
+        noun = pattern_of(_COUNTED_NOUN).match(fold_in_place(self.query), ordinal.end())
+        known = noun and any(noun[0] in fold_in_place(self.history[i].content or "") for i in self.recent)
+        return (noun[0] if known else None) if noun else ordinal["noun"] or ""
+
+    def _offers(self, *, steps: bool) -> Iterator[tuple[int, Sequence[str], str]]:
+        """Yield lists with their message's index and what they are about, the latest first.
+
+        Of a turn the two that its question puts side by side, then those of its answer that share more with it.
+        """
         for i in self.recent:
-            content = self.history[i].content or ""
-            said = f"{text_of(self.history[i - 1])} {content}"
-            if i and self.history[i].role == "assistant" and token_set(noun) <= token_set(said):
-                for items in lists_in(content, steps=steps):
-                    yield i, [_plain(item).strip(CLOSING + ";；") for item in items]
+            if i == 0 or self.history[i].role != "assistant":
+                continue
+            wanted = topic_tokens(asked := self.said(i - 1))
+            if pair := pair_in(asked):
+                yield i - 1, pair, asked
+            lists = lists_in(self.history[i].content or "", steps=steps)
+            for found in sorted(lists, key=lambda one: -overlap(wanted, one.introduction)):
+                items = [_plain(item).strip(CLOSING + ";；") for item in found.items]
+                yield i, items, f"{asked} {found.introduction}"
 
     def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
         """Return the query with an item, but for a proper name what its list answered, or the question before."""
@@ -310,7 +328,7 @@ def beginning(answer: str) -> str:
     """Return an answer's first sentence without mark-up, or the items of a list it begins with, cut at a word's end."""
     first, _, rest = answer.partition("\n")
     listed = rest if first.rstrip().endswith((":", "：")) else answer if ITEM_LINE.match(answer) else ""
-    said = ", ".join(next(iter(lists_in(listed)), ())) or first
+    said = ", ".join(next((found.items for found in lists_in(listed)), [])) or first
     sentence = next((one.text for one in split_sentences(_plain(said))), "").strip(CLOSING)
     return cut_at_word(sentence, LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER)
 
@@ -329,6 +347,10 @@ def refilled(value: str, frame: str, *, named: bool) -> str | None:
     if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
         places = [match.span(2) for match in _PHRASE.finditer(frame) if match[1].lower() == preposition.lower()]
         filler = article * bool(places) + filler
+    *kinds, head = filler.split() or [""]
+    if kinds and not places:  # "development team" for "platform team"
+        noun = rf"(?i)\b(?:the|an?|my|your|our|{PREPOSITION}) ((?:[\w-]+ ){{{len(kinds)}}}{re.escape(head)})(?!\w)"
+        places = [match.span(1) for match in re.finditer(noun, frame) if all(map(topic_tokens, match[1].split()))]
     if not places:
         return None
     start, end = places[-1]

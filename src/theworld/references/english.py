@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
-from theworld.references.context import PREPOSITION, Antecedent, FollowUp, Span, Standalone, dependent
+from theworld.references.context import LONGEST_REPLY, PREPOSITION, Antecedent, FollowUp, Span, Standalone, dependent
 from theworld.references.frames import ORDINAL, in_frame
 from theworld.references.history import last_answer, text_of
 from theworld.references.topics import by_overlap, is_heading, looks_like_person, names_in, sure_names, topic_tokens
@@ -147,7 +147,7 @@ class EnglishFollowUp(FollowUp):
         person = kind in {"he", "she"}
         if self.forced:
             return Antecedent(self.forced, -1)
-        named = next((name for name in self.names if self._is_person(name.text) is person), None)
+        named = next((name for name in self.names if self._is_person(name) is person), None)
         if self.heading:
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
         if kind == "they":
@@ -163,10 +163,11 @@ class EnglishFollowUp(FollowUp):
         about = (name for name in known if name and name.text in self.before.text)
         return next((name for name in about if len(own - topic_tokens(name.text)) < MOST_OWN_WORDS), None)
 
-    def _is_person(self, name: str) -> bool:
-        """Whether a name may be a person's: "Albums" is nobody where "album" is a word."""
+    def _is_person(self, name: Antecedent) -> bool:
+        """Whether a name may be a person's: "Albums" is nobody where "album" is a word, nor a capital in passages."""
         usual = token_set(_CAPITALISED.sub(" ", " ".join(map(self.said, self.recent))))
-        return looks_like_person(name) and not token_set(name) <= usual
+        told = len(self.said(name.source)) <= LONGEST_REPLY
+        return told and looks_like_person(name.text) and not token_set(name.text) <= usual
 
     def _goes_on_with(self, name: str, kind: str) -> bool:
         """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""

@@ -8,11 +8,9 @@ alike the filler stands before its frame in brackets. An ordinal ("the second on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from theworld.references.config import pattern_of
-from theworld.text.sentences import FENCE
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
 LONGEST_FILLER = 60
@@ -40,15 +38,6 @@ CORRECTIONS = tuple(
     )
 )  # The forms of a correction: `value` is given, `rejected` not meant, `head` says so
 
-
-ITEM_LINE = re.compile(
-    r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])[ \t]*(?P<text>\S.*)"
-)
-_WITHIN_LINE = re.compile(
-    r"(?<=[:：;；,，.。])(?:[ \t]+|(?<!\d[:.,]))(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])"
-)  # Before an item, but not within 2.5) or 18:00.
-_TABLE = re.compile(r"(?m)^[ \t]*\|.*\n[ \t]*\|[-:| \t]+\|[ \t]*\n(?P<rows>(?:[ \t]*\|.*(?:\n|\Z))+)")
-_ELSEWHERE = re.compile(r"\[[^\]]*\]\(https?:[^()\s]*\)\W*")  # an item that only leads to another site
 MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张|层)"
 FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
 _COUNTED = ("first 一 1 former 前", "second 二 2 two 两", "third 三 3 three", "fourth 四 4 four", "fifth 五 5 five")
@@ -101,40 +90,3 @@ def in_frame(text: str) -> tuple[str, str]:
 def root_of(context: str) -> str:
     """Return the question that a context goes back to, its last: "A; Q2; Q1" -> "Q1"."""
     return context.replace("；", "; ").split("; ")[-1]
-
-
-@lru_cache(maxsize=1024)
-def lists_in(text: str, *, steps: bool = False) -> tuple[tuple[str, ...], ...]:
-    """Return the lists of a text, one within an item after its own; of `steps` those with numbers, if there is any.
-
-    A paragraph ends a list, unless its numbers go on after it. Last come what the rows of tables are of. Links to other
-    sites are no list.
-    """
-    lists: list[tuple[bool, list[str]]] = []
-    within: list[tuple[tuple[int, bool], list[str]]] = []  # depths and lists round an item, the outermost first
-    ended, apart, fenced = False, True, False
-    for line in _WITHIN_LINE.sub("\n", text).splitlines():
-        fenced ^= FENCE.match(line) is not None
-        match = None if fenced else ITEM_LINE.fullmatch(line)
-        if match:
-            depth = len(match["indent"].expandtabs()), line.lstrip()[0] in "-*•"  # numbers stand round bullets
-            if ended and within and match["number"] != str(len(within[0][1]) + 1):
-                within = []
-            while within and depth < within[-1][0]:
-                within.pop()
-            if not within or depth > within[-1][0]:
-                within.append((depth, []))
-                lists.append((depth[1], within[-1][1]))
-            within[-1][1].append(match["text"])
-        ended = not match and (ended or (apart and bool(line[:1].strip())))
-        apart = not line.strip()
-    lists = [(bullets, items) for bullets, items in lists if not all(map(_ELSEWHERE.fullmatch, items))]
-    numbered = [tuple(items) for bullets, items in lists if steps and not bullets]
-    return tuple(numbered) or (*(tuple(items) for _, items in lists), *_tables_in(text))
-
-
-def _tables_in(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield what the rows of each table are of: the first cell with a letter."""
-    for table in _TABLE.finditer(text):
-        rows = (row.split("|") for row in table["rows"].splitlines())
-        yield tuple(next((cell.strip() for cell in row if any(map(str.isalpha, cell))), "") for row in rows)

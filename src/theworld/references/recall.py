@@ -2,7 +2,7 @@
 
 Stances of the assistant are found in its messages, kept as a cache, and looked up. A question about the conversation is
 answered by the words of the turn that shares most with it, of several the last one; of the user's own questions by the
-one that an ordinal counts ("my first question").
+one that an ordinal counts ("my first question"), of all that was talked about by the user's questions one by one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, any_of, load_table
+from theworld.references.context import is_small_talk
 from theworld.references.frames import RANKS
 from theworld.references.history import as_messages, in_zone, last_answer, last_turns, said_within, text_of, transcript
 from theworld.references.topics import CLEAR_OVERLAP, asks, chat_question, overlap, topic_in, topic_tokens
@@ -234,6 +235,19 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     if wanted and not said[turn] and not stance:
         return None
     return _quoted(history, turn, wanted)._replace(clear=not wanted or said[turn] >= CLEAR_OVERLAP)
+
+
+def asked_in_all(question: str, history: Sequence[Message]) -> list[Quote]:
+    """Return the user's questions one by one, for a question that asks for nothing but all that was talked about."""
+    match = chat_question(fold_in_place(question))
+    if match is None or not asks("all").fullmatch(match[0]):
+        return []
+    asked = ((turn, text_of(history[turn])) for turn in _messages_of("user", history))
+    return [
+        _quoted(history, turn)
+        for turn, text in asked
+        if not (is_small_talk(text) or chat_question(fold_in_place(text)))
+    ]
 
 
 def _messages_of(role: str, history: Sequence[Message]) -> list[int]:

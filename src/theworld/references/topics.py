@@ -35,11 +35,19 @@ TIME = re.compile(
     r"|[去今明前后]年|(?:上|下|这|本)个?月|[春夏秋冬][天季]|早上|上午|中午|下午|晚上)"
 )
 _BOUNDARY = re.compile(
-    rf"{TIME.pattern}|的|是|还?有(?!限)|[还也]?(?:在|能|会|可以)|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|应该|适合|支持|和.{{1,12}}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
+    rf"{TIME.pattern}|的|是|还?有(?!限)|[还也]?(?:在|能|会|可以)|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|应该|更?适合|支持|和.{{1,12}}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
 )
 _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
 _LOWER = re.compile(r"(?<![\w'’@./-])[a-z]\w*(?![\w@]|[./-]\w)")  # no part of an address
 _ARTICLE = re.compile(r"(?i)\b(?:an?|the|this|my|your|our)\s+$")
+_NOUN = r"(?:^|\b(?:an?|the|this|my|your|our|of|about|for)\s+|\bdo(?:es)?\s+(?=\w+s\b))(?P<noun>«english.nouns»)"
+_HALF_SAID = "(?<=.)[以归]|(?<=..)(?<![需主重必摘])要."  # before what is asked: 冲突了以哪个, 要开哪些
+_JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
+_SIDE = r"((?:[\w.&'’/+-]+ ){0,2}[\w.&'’/+-]*\w)"
+_PAIR = re.compile(
+    rf"(?i)\b(?:between|compare)\s+(?:the\s+)?{_SIDE}\s+(?:and|with|to)\s+(?:the\s+)?{_SIDE}\W*$"
+    r"|([\w.&'’/+-]*\w)\s+(?:or|vs\.?|versus)\s+([\w.&'’/+-]*\w)\W*$"
+)  # At the end of a question: "the difference between A and B", "A or B"
 _OPEN_BRACKET = re.compile("[（(][^（）()]*$")
 
 
@@ -79,8 +87,15 @@ def cut_at_word(text: str, limit: int) -> str:
 
 
 def named_words(text: str) -> str:
-    """Return the words of an English text that name something; a Chinese text as it is."""
-    return text if has_ideographs(text) else " ".join(word for word in text.split() if topic_tokens(word))
+    """Return the words of an English text that name something; a Chinese text as it is.
+
+    Of words that say little those do that stand where a noun does: "place a hold", "how do holds work".
+    """
+    if has_ideographs(text):
+        return text
+    nouns = {match.start("noun") for match in pattern_of(_NOUN).finditer(fold_in_place(text))}
+    named = (word for word in re.finditer(r"\S+", text) if topic_tokens(word[0]) or word.start() in nouns)
+    return " ".join(word[0] for word in named).rstrip(",;:")
 
 
 class Name(NamedTuple):
@@ -191,11 +206,25 @@ def topic_of(question: str, *, described: bool = False) -> str:
     end = cut.start() if cut else len(text)
     if cut:
         for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
-            tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern})?[了过着]?$"
+            tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern}|{_HALF_SAID})?[了过着]?$"
             end = start + len(re.sub(tail, "", folded[start:end]))
     topic = bare(_OPEN_BRACKET.sub("", text[start:end]))
     # One character that is left may be the half of a word (四会, 他汀).
     return topic if topic_tokens(topic) and 1 < len(topic) <= LONGEST_TOPIC else ""
+
+
+def joined_names(topic: str) -> tuple[str, ...]:
+    """Return both names of a Chinese topic that puts two side by side ("李白和杜甫"), empty where it does not."""
+    match = _JOINED.match(fold_in_place(topic))
+    return tuple(bare(topic[slice(*match.span(name))]) for name in ("first", "second")) if match else ()
+
+
+def pair_in(question: str) -> tuple[str, ...]:
+    """Return the two that a question puts side by side to tell them apart or to choose; empty where it does not."""
+    if has_ideographs(question):
+        return joined_names(topic_of(question))
+    match = _PAIR.search(question)
+    return tuple(filter(None, match.groups())) if match else ()
 
 
 def topic_in(text: str) -> str:
@@ -206,7 +235,7 @@ def topic_in(text: str) -> str:
 
 @cache
 def asks(kind: str) -> re.Pattern[str]:
-    """Return the pattern of a row of `asks.yaml`: Latin words stand alone, Chinese ones may stand in others."""
+    """Return the pattern of a row of `asks.yaml`: Latin words stand alone, Chinese ones in others; gaps are groups."""
     letter, table = rf"[^\W_{CJK_RANGES}]", load_table("asks")[kind]
     edges = {"en": rf"(?<!{letter})(?:{{}})(?!{letter})", "zh": "(?:{})"}
     rows = [
@@ -214,12 +243,16 @@ def asks(kind: str) -> re.Pattern[str]:
         for code, edge in edges.items()
         for row in table[code]
     ]
-    return re.compile("|".join(map(r"[^。！？.!?]{0,60}?".join, rows)))
+    return re.compile("|".join(map(r"([^。！？.!?]{0,60}?)".join, rows)))
 
 
 def chat_question(folded: str) -> re.Match[str] | None:
-    """Return where a folded question asks, in so many words, for what was said or asked in this conversation."""
-    return asks("asked").search(folded) or asks("said").search(folded)
+    """Return where a question asks for what was said or asked in this conversation, for all where it names nothing."""
+    whole = asks("all").search(folded)
+    if whole:
+        rest = " ".join((folded[: whole.start()], *filter(None, whole.groups()), folded[whole.end() :]))
+        whole = None if (topic_tokens(rest) if has_ideographs(rest) else named_words(rest)) else whole
+    return whole or asks("asked").search(folded) or asks("said").search(folded)
 
 
 def asks_of_chat_alone(text: str) -> bool:

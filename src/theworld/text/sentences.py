@@ -1,9 +1,11 @@
-"""Sentences with offsets, for Chinese and English; places in a text that are apart; lines that belong to the next."""
+"""Sentences with offsets, for Chinese and English; places in a text that are apart; lines that go together; lists."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -116,3 +118,84 @@ def open_fence(text: str) -> str:
         if FENCE.match(line):
             opening = "" if opening else line.rstrip()
     return opening
+
+
+ITEM_LINE = re.compile(
+    r"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|\(?(?P<number>\d{1,2})[.)、）](?!\d)|[①-⑩])"
+    r"[ \t]*(?:\[[ xX]\][ \t]+)?(?P<text>\S.*)"
+)  # A task of a list ("- [ ] ...") too
+_QUOTED = re.compile(r"^(?:[ \t]*>)+[ \t]?")
+_NUMBERED_HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<number>\d{1,2})[.)、）:：](?!\d)[ \t]*(?P<text>\S.*)")
+_WITHIN_LINE = re.compile(
+    r"(?<=[:：;；,，.。])(?:[ \t]+|(?<!\d[:.,]))(?=\(?\d{1,2}[.)、）](?!\d)[ \t]*[^\s\d])"
+)  # Before an item, but not within 2.5) or 18:00.
+_RULE = re.compile(r"[ \t]*\|[-:| \t]+\|[ \t]*")
+_ELSEWHERE = re.compile(r"\[[^\]]*\]\(https?:[^()\s]*\)\W*")  # an item that only leads to another site
+
+
+_Depth = tuple[int, int]  # how far an entry is indented, headings less than nothing, and its kind
+
+
+class Listed(NamedTuple):
+    """A list of a text: its items, what stands above it, and whether it has numbers."""
+
+    items: list[str]
+    introduction: str
+    numbered: bool
+
+
+@lru_cache(maxsize=1024)
+def lists_in(text: str, *, steps: bool = False) -> tuple[Listed, ...]:
+    """Return the lists of a text in order, one within an item after its own; of `steps` those with numbers, if any.
+
+    A paragraph ends a list, unless its numbers go on after it. Headings that are numbered from 1 are a list, and so is
+    what the rows of a table are of. Links to other sites are none.
+    """
+    lists = [one for one in _all_lists(text) if not all(map(_ELSEWHERE.fullmatch, one.items))]
+    return tuple([one for one in lists if steps and one.numbered] or lists)
+
+
+def _all_lists(text: str) -> list[Listed]:
+    lists: list[Listed] = []
+    within: list[tuple[_Depth, list[str]]] = []  # depths and lists round an item, the outermost first
+    above, ended, apart, fenced = "", False, True, False
+    lines = [_QUOTED.sub("", line) for line in _WITHIN_LINE.sub("\n", text).splitlines()]
+    for line, below in pairwise([*lines, ""]):
+        fenced ^= FENCE.match(line) is not None
+        heads, rule = _RULE.fullmatch(below), _RULE.fullmatch(line)  # of a table
+        entry = None if fenced or heads or rule else _entry_of(line, {depth: len(items) for depth, items in within})
+        if entry:
+            depth, number, words = entry
+            _leave(within, depth, number, ended=ended)
+            if not within or depth > within[-1][0]:
+                within.append((depth, []))
+                lists.append(Listed(within[-1][1], above, depth[1] == 0))
+            within[-1][1].append(words)
+        ended = not entry and (ended or (apart and bool(line[:1].strip())))
+        apart = not line.strip()
+        above = above if apart or rule else f"{above} {line}" if heads else line
+    return lists
+
+
+def _leave(within: list[tuple[_Depth, list[str]]], depth: _Depth, number: str, *, ended: bool) -> None:
+    """Drop from the lists round an item those that end before it: headings go on after what stands below them."""
+    inner = [items for (indent, _), items in within if indent >= 0]
+    if ended and inner and depth[0] >= 0 and number != str(len(inner[0]) + 1):
+        del within[-len(inner) :]
+    while within and (depth < within[-1][0] or (depth == within[-1][0] and depth[0] < 0 and number == "1")):
+        within.pop()
+
+
+def _entry_of(line: str, counts: dict[_Depth, int]) -> tuple[_Depth, str, str] | None:
+    """Return the depth of an item, its number and its text: of headings, numbers, bullets, rows, outer ones first.
+
+    A heading is one whose number is the first or the next of its depth, of which so many are there.
+    """
+    if match := _NUMBERED_HEADING.fullmatch(line):
+        depth = len(match["level"]) - 9, 0
+        goes_on = match["number"] in {"1", str(counts.get(depth, 0) + 1)}
+        return (depth, match["number"], match["text"]) if goes_on else None
+    if match := ITEM_LINE.fullmatch(line):
+        return (len(match["indent"].expandtabs()), int(line.lstrip()[0] in "-*•")), match["number"] or "", match["text"]
+    cells = line.split("|") if line.lstrip().startswith("|") else []
+    return ((0, 2), "", next((cell.strip() for cell in cells if any(map(str.isalpha, cell))), "")) if cells else None
