@@ -93,9 +93,12 @@ class RemoteProjection:
             yield
 
     def _not_there(self) -> StoreError:
-        return StoreError(
-            f"the {self._kind} projection is not on the server yet.", where=self.where, remedy="Run `theworld sync`."
-        )
+        what = f"the {self._kind} projection is not on the server yet."
+        return StoreError(what, where=self.where, remedy="Run `theworld sync`.")
+
+    def _overtaken(self) -> StoreError:
+        what = "another process has written newer changes."
+        return StoreError(what, where=self.where, remedy="Run one writer at a time.")
 
 
 def tls_context(settings: ServerSettings) -> ssl.SSLContext:
@@ -190,7 +193,6 @@ class CircuitBreaker:
             self._failed = 0
 
     def _watch(self) -> None:
-        """Ask until the server answers."""
         wait = min(_FIRST_PROBE_S, self._probe_s)
         while not self._closed.wait(wait):
             try:

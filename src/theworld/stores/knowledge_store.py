@@ -40,7 +40,6 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         self.ledger, self.projections = ledger, projections
         self.sparse, self.dense, self.graph = projections.sparse, projections.dense, projections.graph
         self.read_only = opened.lock is None
-        """Whether the store was opened for reading only."""
         self.document_hashes, self.document_sources = ledger.document_hashes, ledger.document_sources
         self.titles, self.known_names = ledger.titles, ledger.known_names
         self.iter_notes = ledger.iter_notes

@@ -74,8 +74,6 @@ class OntologyLinks:
 
 
 class _Names:
-    """The names of one tenant's elements."""
-
     def __init__(self, elements: Sequence[GraphNodeRecord]) -> None:
         self._confidence: dict[NodeKey, float] = {}
         phrases: list[tuple[str, tuple[NodeKey, float]]] = []

@@ -137,12 +137,10 @@ class DenseStore(Projection, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two notes joined by an entity that both name."""
+    """Two notes, by their ids, joined by an entity that both name."""
 
     source: str
-    """A note id."""
     target: str
-    """Another note id."""
     via: str
     """Label of the entity."""
     weight: float

@@ -70,7 +70,6 @@ class NoteRecord:
     section: tuple[str, ...] = ()
     """Headings it stands under, outermost first, without the document's title."""
     kind: NoteKind = "paragraph"
-    """What it is made of."""
     lead: str = ""
     """What its text needs to be understood and stands before it in the document: a table's header, a list's
     introduction; empty where the text holds it itself."""
@@ -102,9 +101,7 @@ class DocumentRecord:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Plain metadata for filters."""
     notes: tuple[NoteRecord, ...] = ()
-    """Notes in order."""
     tenant: str = "default"
-    """Whose document it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,6 @@ class QdrantCollection(RemoteProjection):
         self._ask(lambda client: self._finish(client, State(upto, spaces)), patiently=True)
 
     def _create_spaces(self, client: QdrantClient, dimensions: Mapping[str, int]) -> None:
-        """Make vectors of these names and dimensions."""
         known: Any = client.get_collection(self._alias).config.params.vectors or {}
         for vector, dimension in dimensions.items():
             size = known[vector].size if vector in known else None
@@ -235,9 +234,7 @@ class QdrantCollection(RemoteProjection):
         update_filter = models.Filter(must=[not_newer])
         _check_done(client.upsert(self._alias, [state.point()], wait=True, update_filter=update_filter))
         if self._state_of(client.retrieve(self._alias, [STATE])) != state:
-            raise StoreError(
-                "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
-            )
+            raise self._overtaken()
 
     def _read_applied(self) -> int:
         state = self._state()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from theworld.state import EvidencePath
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, StringTable
 from theworld.stores.graph.columns import Columns, Lists, NoteFacts, joined, note_facts
-from theworld.stores.graph.entity_graph import ByNumber, EntityGraph, NoteFace, PathSearch, find_links, with_weight
+from theworld.stores.graph.entity_graph import EntityGraph, Numbers, PathSearch, find_links, with_weight
 from theworld.stores.graph.pagerank import RankingParameters, Walk, WholeWalk
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters, wanted_terms
@@ -207,13 +207,14 @@ class Bipartite(EntityGraph):
         self.titles, self.mentions = columns.titles, columns.mentions
         self.label = lambda entity: columns.texts[columns.label[entity]]
         self.named_by = lambda entity: len(self.titles.array(entity)) + len(self.mentions.array(entity))
-        self.face = lambda note: NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
+        self.document_of = lambda note: columns.documents[columns.document[note]]
+        self.title_of = lambda note: columns.texts[columns.title[note]]
 
     def known(self, note_ids: Sequence[str]) -> list[int]:
         """Return the numbers of the notes that exist."""
         return [row for row in self.note_ids.find(note_ids).tolist() if row >= 0]
 
-    def within(self, notes: ByNumber[list[int]], entity: int, among: NDArray[np.int64]) -> list[int]:
+    def within(self, notes: Numbers, entity: int, among: NDArray[np.int64]) -> list[int]:
         """Return the notes of an entity, of very many only those in `among`."""
         assert isinstance(notes, Lists)
         found = notes.array(entity)

@@ -10,23 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theworld.state import EvidencePath, PathStep
+from theworld.stores.array_folder import StringTable
+from theworld.stores.graph.columns import Lists
 from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.protocols import Link
 
-T_co = TypeVar("T_co", covariant=True)
-
-
-class ByNumber(Protocol[T_co]):
-    """Something for each number."""
-
-    def __getitem__(self, number: int, /) -> T_co:
-        """Return what belongs to a number."""
+Numbers = Lists | list[list[int]]
+"""Numbers for each number, mapped from a file or fetched."""
 
 
 def with_weight(seeds: Mapping[str, float]) -> dict[str, float]:
@@ -34,30 +29,25 @@ def with_weight(seeds: Mapping[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in seeds.items() if weight > 0 and math.isfinite(weight)}
 
 
-class NoteFace(NamedTuple):
-    """A note as links and paths see it."""
-
-    document_id: str
-    title: str
-
-
 class EntityGraph:
     """Notes and entities, each numbered in the order of ids or keys."""
 
     parameters: RankingParameters
-    note_ids: ByNumber[str]
-    face: Callable[[int], NoteFace]
+    note_ids: StringTable | list[str]
+    document_of: Callable[[int], str]
+    """Tells the id of a note's document."""
+    title_of: Callable[[int], str]
     label: Callable[[int], str]
     """Tells the name of an entity."""
     named_by: Callable[[int], int]
     """Tells how many notes name an entity, as their title or in their text."""
-    titled: ByNumber[list[int]]
+    titled: Numbers
     """For each note the entities that are its document's title or alias."""
-    mentioned: ByNumber[list[int]]
+    mentioned: Numbers
     """For each note the further entities it mentions."""
-    titles: ByNumber[list[int]]
+    titles: Numbers
     """For each entity the notes it is the title of."""
-    mentions: ByNumber[list[int]]
+    mentions: Numbers
     """For each entity the other notes that mention it."""
 
     def rarity(self, entity: int) -> float:
@@ -83,7 +73,7 @@ class EntityGraph:
                     yield entity, self.within(self.titles, entity, among), 1.0
                     yield entity, self.within(self.mentions, entity, among), weight
 
-    def within(self, notes: ByNumber[list[int]], entity: int, among: NDArray[np.int64]) -> list[int]:  # noqa: ARG002
+    def within(self, notes: Numbers, entity: int, among: NDArray[np.int64]) -> list[int]:  # noqa: ARG002
         """Return the notes of an entity, those in `among` at least."""
         return notes[entity]
 
@@ -103,7 +93,7 @@ def find_links(graph: EntityGraph, notes: Sequence[int]) -> list[Link]:
 
     @cache  # what is read of an entity or a note costs microseconds
     def ends(note: int) -> tuple[str, str]:
-        return graph.note_ids[note], graph.face(note).document_id
+        return graph.note_ids[note], graph.document_of(note)
 
     found: list[Link] = []
     for entity in sorted({*titled, *mentioned}):
@@ -217,4 +207,4 @@ class PathSearch:
         return tuple(reversed(steps))
 
     def _name(self, note: int) -> str:
-        return self._graph.face(note).title or self._graph.note_ids[note]
+        return self._graph.title_of(note) or self._graph.note_ids[note]

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from theworld.stores.graph.columns import by_row
-from theworld.stores.graph.entity_graph import EntityGraph, NoteFace
+from theworld.stores.graph.entity_graph import EntityGraph
 from theworld.stores.graph.pagerank import Floats, RankingParameters, Walk
 
 
@@ -34,28 +33,19 @@ class NoteRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NamingNote:
-    """A note as an entity sees it."""
-
-    note_id: str
-    title: str
-    names: tuple[str, ...]
-    """How it names the entity."""
-
-
-@dataclass(frozen=True, slots=True)
 class EntityRow:
-    """An entity with the notes that name it; `mentioning` is empty for a hub whose mentions were not asked for."""
+    """An entity and, where they were asked for, the notes that name it."""
 
     key: str
-    titles: int
-    mentions: int
-    titling: tuple[NamingNote, ...]
-    mentioning: tuple[NamingNote, ...]
-    whole: bool
+    label: str
+    named_by: int
+    """How many notes name it, known or not."""
+    titling: dict[str, str] = field(default_factory=dict)
+    """Titles, by id, of the notes it is the title of."""
+    mentioning: dict[str, str] = field(default_factory=dict)
+    """Titles, by id, of the others; none for a hub whose mentions were not asked for."""
+    whole: bool = False
     """Whether the mentions were asked for even of a hub."""
-    label: str = ""
-    """Its name, where it was asked for without the notes."""
 
 
 class Neighbourhood(EntityGraph):
@@ -68,21 +58,18 @@ class Neighbourhood(EntityGraph):
 
     def __init__(self, notes: Iterable[NoteRow], entities: Iterable[EntityRow], parameters: RankingParameters) -> None:
         rows, by_key = {row.note_id: row for row in notes}, {row.key: row for row in entities}
-        naming = {one.note_id: one for row in by_key.values() for one in (*row.titling, *row.mentioning)}
+        naming = {note: title for row in by_key.values() for note, title in (row.titling | row.mentioning).items()}
         self.parameters = parameters
         self.note_ids = sorted({*rows, *naming})
         self.note_of = {note: i for i, note in enumerate(self.note_ids)}
-        self.face = [
-            NoteFace(rows[note].document_id, rows[note].title) if note in rows else NoteFace("", naming[note].title)
-            for note in self.note_ids
-        ].__getitem__
-        self.keys = sorted(by_key)
-        self.entity_of = {key: i for i, key in enumerate(self.keys)}
-        ordered = [by_key[key] for key in self.keys]
-        self.label = [_label(row) for row in ordered].__getitem__
-        self.named_by = [row.titles + row.mentions for row in ordered].__getitem__  # known or not
-        self.titles = [[self.note_of[one.note_id] for one in row.titling] for row in ordered]
-        self.mentions = [[self.note_of[one.note_id] for one in row.mentioning] for row in ordered]
+        self.document_of = [rows[note].document_id if note in rows else "" for note in self.note_ids].__getitem__
+        self.title_of = [rows[note].title if note in rows else naming[note] for note in self.note_ids].__getitem__
+        ordered = [row for _, row in sorted(by_key.items())]
+        self.entity_of = {row.key: i for i, row in enumerate(ordered)}
+        self.label = [row.label for row in ordered].__getitem__
+        self.named_by = [row.named_by for row in ordered].__getitem__
+        self.titles = [[self.note_of[note] for note in row.titling] for row in ordered]
+        self.mentions = [[self.note_of[note] for note in row.mentioning] for row in ordered]
         self.titled = self._named(rows, self.titles, titled=True)
         self.mentioned = self._named(rows, self.mentions, titled=False)
 
@@ -96,21 +83,6 @@ class Neighbourhood(EntityGraph):
             some = row.titled if titled else row.mentioned
             found[self.note_of[note_id]].update(self.entity_of[key] for key in some if key in self.entity_of)
         return [sorted(some) for some in found]
-
-
-def _label(row: EntityRow) -> str:
-    """Return the title, else the commonest surface; ties go to the first in order of text."""
-    if row.label:
-        return row.label
-    if row.titling:
-        return min(name for one in row.titling for name in one.names)
-    return commonest((name for one in row.mentioning for name in one.names), row.key)
-
-
-def commonest(surfaces: Iterable[str], default: str) -> str:
-    """Return the commonest of some names, of equally common ones the first in order of text."""
-    counts = Counter(surfaces)
-    return min(counts, key=lambda surface: (-counts[surface], surface), default=default)
 
 
 AT_ONCE = 2000

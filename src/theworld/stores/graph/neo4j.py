@@ -60,7 +60,6 @@ class Neo4jGraph(RemoteProjection):
         return applied
 
     def _read_state(self) -> tuple[int, bool]:
-        """Return how far the graph came, and whether leftovers have to be cleared before it can go on."""
         with self._names.read():
             return fetching.read_state(self._client.read((cypher.STATE, {"ledger": self._ledger}))[0])
 

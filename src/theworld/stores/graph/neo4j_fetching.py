@@ -4,6 +4,7 @@ steps of the walk, round by round, and rows for links and paths.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import LiteralString
 from theworld.errors import EngineUnavailableError
 from theworld.stores.engine_access import NOT_UNDERSTOOD, identifier, misunderstood
 from theworld.stores.graph import neo4j_queries as cypher
-from theworld.stores.graph.neighbourhood import BoundedWalk, EntityRow, EntitySteps, NamingNote, NoteRow, commonest
+from theworld.stores.graph.neighbourhood import BoundedWalk, EntityRow, EntitySteps, NoteRow
 from theworld.stores.graph.neo4j_client import Neo4jClient, Row, Statement
 from theworld.stores.records import is_text
 
@@ -184,7 +185,7 @@ def surroundings(
         wanted = {key: key in hubs for key in sorted(keys) if key in hubs or key not in around}
         around |= {row.key: row for row in fetch_rows(moment, (), wanted)[1]}
         if hop < max_hops - 2:
-            met = {one.note_id for row in around.values() for one in (*row.titling, *row.mentioning)} - set(rows)
+            met = {note for row in around.values() for note in (*row.titling, *row.mentioning)} - set(rows)
             rows |= {row.note_id: row for row in fetch_rows(moment, sorted(met)[:_FRONTIER], {})[0]}
     return list(rows.values()), list(around.values())
 
@@ -234,15 +235,20 @@ def note_row(note_id: str, document_id: str, title: str, titled: Iterable[str], 
 
 def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
     _, key, titles, mentions, titling, mentioning = row
-    titled = tuple(NamingNote(check(found, note), title, (name,)) for found, note, title, name in titling)
-    mentioned = tuple(NamingNote(check(found, note), title, tuple(names)) for found, note, title, names in mentioning)
-    return EntityRow(key, titles, mentions, titled, mentioned, whole)
+    label = min(row[3] for row in titling) if titling else _commonest((row[3] for row in mentioning), key)
+    titled, mentioned = ({check(one, note): title for one, note, title, _ in some} for some in (titling, mentioning))
+    return EntityRow(key, label, titles + mentions, titled, mentioned, whole)
 
 
 def read_shared(rows: Iterable[Row], check: Check) -> list[EntityRow]:
     """Return what several notes name."""
-    entities: list[EntityRow] = []
-    for one, key, titles, mentions, title, surfaces in rows:
-        label = title[0] if titles else commonest((name for some in surfaces for name in some), key)
-        entities.append(EntityRow(check(one, key), titles, mentions, (), (), whole=False, label=label))
-    return entities
+    return [
+        EntityRow(check(one, key), title[0] if titles else _commonest(surfaces, key), titles + mentions)
+        for one, key, titles, mentions, title, surfaces in rows
+    ]
+
+
+def _commonest(surfaces: Iterable[Iterable[str]], default: str) -> str:
+    """Return the commonest of some lists of names, of equally common ones the first in order of text."""
+    counts = Counter(surface for some in surfaces for surface in some)
+    return min(counts, key=lambda surface: (-counts[surface], surface), default=default)

@@ -37,7 +37,6 @@ class Ledger(AbstractContextManager["Ledger"]):
         self.database = database
         self._writing, self._reading = database.writing, database.reading
         self.graph = GraphTables(database)
-        """The ontology graph."""
         self.where, self.remote = database.where, database.remote
         """File or address, and whether it lies on a server, with any number of writers."""
 

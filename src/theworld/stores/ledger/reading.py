@@ -26,7 +26,6 @@ class NoteParts:
     text: bool = True
     """The text, with section, kind and lead."""
     mentions: bool = True
-    """The mentions."""
     vectors: bool = True
     """Vectors and token codes, by far the largest part."""
 

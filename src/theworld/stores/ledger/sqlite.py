@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
 from typing import Any
@@ -70,13 +70,10 @@ class SqliteDatabase(Database):
     def lock_alone(self, name: str) -> Iterator[bool]:
         """Enter with whether this process alone has the lock: a file beside the ledger."""
         lock = FileLock(self.file.with_name(f"{name}.lock"), timeout=0)
-        try:
+        with suppress(Timeout):
             lock.acquire()
-        except Timeout:
-            yield False
-            return
         try:
-            yield True
+            yield lock.is_locked
         finally:
             lock.release()
 

@@ -162,7 +162,6 @@ def _remove_orphans(connection: Connection, entities: Iterable[int]) -> None:
 
 
 def _insert_documents(connection: Connection, tenant: str, documents: Sequence[DocumentRecord]) -> None:
-    """Insert new documents with notes, vectors, mentions and names."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     rows = [
         {name: getattr(document, name) for name in ("title", "source", "content_hash", "text")}

@@ -175,9 +175,7 @@ class OpenSearchSparse(RemoteProjection):
             try:
                 written = self._client.index(index=f"{index}-w", id=STATE, body={"applied": upto}, params=options)
             except exceptions.ConflictError as error:
-                raise StoreError(
-                    "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
-                ) from error
+                raise self._overtaken() from error
             if "result" not in written:
                 raise ValueError("no result of writing the state")
 
