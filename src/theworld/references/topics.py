@@ -41,7 +41,6 @@ _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introducti
 _LOWER = re.compile(r"(?<![\w'’@./-])[a-z]\w*(?![\w@]|[./-]\w)")  # no part of an address
 _ARTICLE = re.compile(r"(?i)\b(?:an?|the|this|my|your|our)\s+$")
 _NOUN = r"(?:^|\b(?:an?|the|this|my|your|our|of|about|for)\s+|\bdo(?:es)?\s+(?=\w+s\b))(?P<noun>«english.nouns»)"
-_HALF_SAID = "(?<=.)[以归]|(?<=..)(?<![需主重必摘])要."  # before what is asked: 冲突了以哪个, 要开哪些
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
 _SIDE = r"((?:[\w.&'’/+-]+ ){0,2}[\w.&'’/+-]*\w)"
 _PAIR = re.compile(
@@ -206,7 +205,7 @@ def topic_of(question: str, *, described: bool = False) -> str:
     end = cut.start() if cut else len(text)
     if cut:
         for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
-            tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern}|{_HALF_SAID})?[了过着]?$"
+            tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern})?[了过着]?$"
             end = start + len(re.sub(tail, "", folded[start:end]))
     topic = bare(_OPEN_BRACKET.sub("", text[start:end]))
     # One character that is left may be the half of a word (四会, 他汀).
