@@ -171,9 +171,13 @@ PATH_SEPARATOR = " › "
 """Between the parts of a place or section path: `leave.md › Parental leave › Eligibility`."""
 
 _FILE = re.compile(r".*[^\s.]\.[A-Za-z][A-Za-z0-9]{0,7}")
-OF_ITS_FOLDER = frozenset({"index", "_index", "readme", "__init__"})
-"""Names of files, without their ending, that say nothing without their folder."""
+_OF_ITS_FOLDER = frozenset({"index", "_index", "readme", "__init__"})
 _WORD = re.compile(r"[^\W_]+")
+
+
+def is_of_its_folder(name: str) -> bool:
+    """Return whether a file's name says nothing without its folder: index.md, README.zh-cn.md."""
+    return name.partition(".")[0].casefold() in _OF_ITS_FOLDER
 
 
 def place_of(document_id: str, source: str, title: str, section: Sequence[str]) -> str:
@@ -187,7 +191,7 @@ def place_of(document_id: str, source: str, title: str, section: Sequence[str]) 
     page = unquote(source.partition("://")[2].partition("/")[2].partition("?")[0].partition("#")[0])
     paths = (path for path in map(PurePosixPath, (document_id, page)) if _FILE.fullmatch(path.name))
     file = next(paths, PurePosixPath())
-    folder = file.parent.name if file.stem.casefold() in OF_ITS_FOLDER else ""
+    folder = file.parent.name if is_of_its_folder(file.name) else ""
     name = f"{folder}/{file.name}" if folder else file.name
     named_so = title and _words(title) in (_words(name), _words(PurePosixPath(name).stem))
     parts = [name, "" if named_so else title] if name else [title or document_id]

@@ -29,6 +29,7 @@ SECTION = ("Parental leave", "Eligibility")
         ("hr/leave.md", "/x/hr/leave.md", "Time off", (), "leave.md › Time off"),
         ("hr/leave.md", "", "", (), "leave.md"),
         ("guides/s3/_index.md", "", "Amazon S3", ("Setup",), "s3/_index.md › Amazon S3 › Setup"),
+        ("client/_index.zh-cn.md", "", "客户端", ("安装",), "client/_index.zh-cn.md › 客户端 › 安装"),
         ("4711", "https://a.example/guides/s3/index.html", "S3", ("Setup",), "s3/index.html › S3 › Setup"),
         ("README.md", "", "Leave", ("Who",), "README.md › Leave › Who"),
         (

@@ -16,7 +16,7 @@ from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.report import FailedSource, IngestProgress
 from theworld.ingestion.sources import SourceFile, Sources, as_path, is_url
 from theworld.settings import NoteSettings
-from theworld.state.answers import OF_ITS_FOLDER
+from theworld.state.answers import is_of_its_folder
 from theworld.stores.records import content_hash
 from theworld.text import without_qualifier
 
@@ -62,7 +62,7 @@ def folders_of_namesakes(files: Iterable[str]) -> dict[str, str]:
     """
     alike: dict[str, list[PurePosixPath]] = defaultdict(list)
     for path in map(PurePosixPath, files):
-        alike["/".join(path.parts[-2 if path.stem.casefold() in OF_ITS_FOLDER else -1 :])].append(path)
+        alike["/".join(path.parts[-2 if is_of_its_folder(path.name) else -1 :])].append(path)
     found: dict[str, str] = {}
     for paths in alike.values():
         if len(paths) > 1:

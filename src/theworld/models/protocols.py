@@ -28,7 +28,7 @@ class TokenVectors:
     """The token vectors of one text, for late interaction."""
 
     ids: IntArray
-    """Vocabulary ids, at least 0, shape (n,); special tokens and punctuation left out."""
+    """Vocabulary ids, at least 0, shape (n,); special tokens, punctuation and function words of a query left out."""
     vectors: Int8Array
     """Unit vectors times 127, shape (n, dimension), int8."""
 

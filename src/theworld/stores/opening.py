@@ -129,11 +129,14 @@ class OpenFolder:
     projections: Projections
     lock: WriterLock | None
     """None: opened for reading."""
-    in_use: ExitStack
 
     def close(self) -> None:
         """Let go of files, clients and lock, of each even where another cannot be closed as it should."""
-        self.in_use.close()
+        with ExitStack() as stack:
+            if self.lock is not None:
+                stack.callback(self.lock.release)
+            stack.callback(self.ledger.close)
+            stack.callback(self.projections.close)
 
 
 def open_folder(
@@ -154,8 +157,8 @@ def open_folder(
         if lock is not None and lock.found_dead:
             ledger.database.check()
         projections = _open_projections(path, engines, ledger, writable=writable)
-        stack.callback(projections.close)
-        return OpenFolder(path, engines, ledger, projections, lock, stack.pop_all())
+        stack.pop_all()
+        return OpenFolder(path, engines, ledger, projections, lock)
 
 
 def _open_projections(path: Path, engines: Engines, ledger: Ledger, *, writable: bool) -> Projections:
