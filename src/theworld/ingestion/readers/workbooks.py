@@ -171,9 +171,8 @@ def _excel(data: bytes) -> tuple[str, _Sheets]:
 
     def rows(sheet: Any) -> list[list[Cell]]:
         content, said = archive.read(sheet._worksheet_path), _Words()
-        for computed in (
-            (False, True) if _NO_RESULT.search(content) else (True,)
-        ):  # what is not computed, by its formula
+        passes = (False, True) if _NO_RESULT.search(content) else (True,)  # what is not computed, by its formula
+        for computed in passes:
             parser = WorkSheetParser(BytesIO(content), sheet._shared_strings, computed, *formats)
             for cell in (ReadOnlyCell(sheet, **cell) for _, row in parser.parse() for cell in row):
                 if words := _words(getattr(cell.value, "text", cell.value), cell.number_format or ""):
