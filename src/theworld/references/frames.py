@@ -11,13 +11,13 @@ import re
 from functools import lru_cache
 
 from theworld.references.config import pattern_of
+from theworld.text.sentences import in_frame
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
 LONGEST_FILLER = 60
 LONGEST_CONTEXT = 200  # characters added at most
 CLOSING = " \t\n?？!！.。"
 ASKING = re.compile("怎么|怎样|如何|为[什何啥]|什么|啥|多少|多[高长大久远重快深宽]|[哪几吗谁]")
-_OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
 _GAP = r"[\s,.!，。！、:：—-]*"
 _ANNOUNCED = rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_changes»"
 _TOPIC_CHANGE = (  # in Chinese a blank does for a comma
@@ -79,12 +79,6 @@ def with_context(query: str, *added: str) -> str | None:
     flat = ("；" if chinese else "; ").join(parts)[:LONGEST_CONTEXT].strip(CLOSING)
     end = len(query.rstrip(CLOSING))
     return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
-
-
-def in_frame(text: str) -> tuple[str, str]:
-    """Return "Q3?" and its own context "A; Q2; Q1" of "Q3 (A; Q2; Q1)?"."""
-    match = _OWN_CONTEXT.search(text)
-    return (text[: match.start()] + match[3], match[1] or match[2] or "") if match else (text, "")
 
 
 def root_of(context: str) -> str:

@@ -17,12 +17,13 @@ from theworld.references.config import LanguageCode, ReferenceResolverConfig, ch
 from theworld.references.context import CORRECTED, ITEM, Antecedent, Detected, FollowUp, Standalone, is_small_talk
 from theworld.references.detection import find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
-from theworld.references.frames import in_frame, root_of, topic_change, with_context
+from theworld.references.frames import root_of, topic_change, with_context
 from theworld.references.history import as_messages, text_of
 from theworld.references.recall import Conversation, recall_turns
 from theworld.references.topics import sure_names, topic_in, topic_tokens
 from theworld.state import Message, ReferenceMatch, ReferenceType, ResolvedReference
 from theworld.text import detect_language
+from theworld.text.sentences import in_frame
 from theworld.text.tokens import fold_in_place, function_words, has_ideographs
 
 _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}

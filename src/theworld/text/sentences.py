@@ -27,6 +27,7 @@ _ABBREVIATIONS = frozenset(
 )
 _END = re.compile(r"[。！？!?；]+[”’」』）)\"']*|\.+[”’\")\]]*(?=\s|$)|\n{2,}|\n(?=\s*[-*#•\d])")
 _LAST_WORD = re.compile(r"([\w.]+)$")
+_OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
 
 
 def _is_boundary(text: str, match: re.Match[str]) -> bool:
@@ -199,3 +200,9 @@ def _entry_of(line: str, counts: dict[_Depth, int]) -> tuple[_Depth, str, str] |
         return (len(match["indent"].expandtabs()), int(line.lstrip()[0] in "-*•")), match["number"] or "", match["text"]
     cells = line.split("|") if line.lstrip().startswith("|") else []
     return ((0, 2), "", next((cell.strip() for cell in cells if any(map(str.isalpha, cell))), "")) if cells else None
+
+
+def in_frame(question: str) -> tuple[str, str]:
+    """Return "Q3?" and its own context "A; Q2; Q1" of "Q3 (A; Q2; Q1)?", a question as conversations complete it."""
+    match = _OWN_CONTEXT.search(question)
+    return (question[: match.start()] + match[3], match[1] or match[2] or "") if match else (question, "")

@@ -273,8 +273,8 @@ def needs_extra(path: Path) -> IngestionError:
 
 
 def title_from_name(path: Path) -> str:
-    """Return a title made of a file's name."""
-    return re.sub(r"[-_\s]+", " ", path.stem).strip() or path.name
+    """Return a title made of a file's name; hyphens between words, unless it has blanks for that, become blanks."""
+    return re.sub(r"[_\s]+" if " " in path.stem else r"[-_\s]+", " ", path.stem).strip() or path.name
 
 
 def bold(words: str) -> str:

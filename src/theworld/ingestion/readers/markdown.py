@@ -109,8 +109,8 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "", only_he
 
     `only_headings` allows nothing but headings, where these are told by their looks: they may be all the text there is.
 
-    The title is the one given, else the first heading, unless others of a lower level stand beside it, else the file's
-    name. A first heading that says the same is no part of the body.
+    The title is the one given, else the first heading, where it is of the first level, or stands above all with no
+    other of its level; else the file's name. A first heading that says the same is no part of the body.
     """
     if not text[start:].strip():
         raise IngestionError("there is no text in it", where=str(path))
@@ -119,7 +119,8 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "", only_he
     if headings and len(headings) == len(blocks) and not only_headings:
         raise IngestionError("there is no text in it but headings", where=str(path))
     highest = [_FIRST_LEVEL.fullmatch(text, heading.start, heading.end) is not None for heading in headings]
-    above = any(highest[:1]) or not any(len(heading.section) == 1 for heading in headings[1:])
+    alone = [*blocks[:1]] == headings[:1] and not any(len(heading.section) == 1 for heading in headings[1:])
+    above = any(highest[:1]) or alone
     found = headings[0].section[-1] if headings and headings[0].section and above else ""
     title = title or found or title_from_name(path)
     if found == title:

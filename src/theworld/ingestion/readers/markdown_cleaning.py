@@ -34,22 +34,23 @@ _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _PRE = re.compile(r"(?<![ \t])[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
 _SCRIPT = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.I | re.S)
 _COMMENT = re.compile(
-    r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}|^%%(?:[^%]|%(?!%))*%%[ \t]*$"
+    rf"(?P<code>{_SPAN.pattern})|"
+    r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}|^%%(?:[^%]|%(?!%))*%%[ \t]*$|(?<=\s)%%[^%\n]+%%(?!\S)"
     r"|^ {0,3}(?:\{\{(?![<%])[^{}\n]*\}\}|\[\[_TOC_\]\]|\[TOC\])[ \t]*$",
     re.S | re.M,
 )
-"""Also what a site puts in by name, alone on its line: `{{tabs}}`, `[TOC]`."""
+"""Also what a site puts in by name, alone on its line: `{{tabs}}`, `[TOC]`; and code, where none of it is a comment."""
 _WIKI_LINK = re.compile(
-    r"!\[\[[^\[\]|\n]{1,300}\.(?:bmp|gif|jpe?g|png|svg|webp)(?:\|[^\[\]\n]{0,300})?\]\]"
+    r"!\[\[[^\[\]|\n]{1,300}\.(?:bmp|gif|jpe?g|png|svg|webp)(?:[#|][^\[\]\n]{0,300})?\]\]"
     r"|!?\[\[(?:[^\[\]|\n]{1,300}\|)?(?P<words>[^\[\]|\n]{0,300}[^\W\d_][^\[\]|\n]{0,300}|\d{4,}(?:[-_.]\d+)*)\]\](?!\()",
     re.I,
 )
 """A link of Obsidian and other wikis, with what it shows; a picture."""
-_BLOCK_ID = re.compile(r"(?:(?<=\S)[ \t]+|^ {0,3})\^(?=[\d-]*[A-Za-z])[A-Za-z\d-]{3,}[ \t]*$", re.M)
+_BLOCK_ID = re.compile(r"(?:(?<=\S)[ \t]+|(?<=\]\])|^ {0,3})\^(?=[\d-]*[A-Za-z])[A-Za-z\d-]{3,}[ \t]*$", re.M)
 """What links of Obsidian lead to, at the end of a paragraph."""
 _COMMENT_ABOUT_CODE = re.compile(rf"{_FENCE.pattern}|(?P<comment>^%%(?:[^%]|%(?!%))*%%[ \t]*(?:\n|\Z))", re.S | re.M)
 _HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^=\n]+)(?<=\S)==(?![\w=])")
-_TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%](?P<shortcode>.*?)[%>]\}\}", re.S)
+_TEMPLATE = re.compile(rf"(?P<code>{_SPAN.pattern})|" + r"\{%-?.*?-?%\}|\{\{[<%](?P<shortcode>.*?)[%>]\}\}", re.S)
 _NEARBY = 300
 """Characters of a line on each side of a shortcode that are looked at."""
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+\S*")
@@ -91,8 +92,8 @@ _WRAPPER = re.compile(
 )
 """The lines around an admonition of Docusaurus, VitePress and Pandoc, `:::note Title`, `:::note[Title]` and `:::`;
 around the tabs of VuePress and VitePress, `::: tabs#name`, `::: code-group`, above each `@tab Title`, `== Title`."""
-_ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?", re.M)
-"""The beginning of a quote that GitHub or Obsidian shows as an admonition."""
+_ALERT = re.compile(r"^(?P<quote>[ \t]*(?:>[ \t]*)+)\[!(?P<kind>\w+)\][+-]?(?:[ \t]+(?i:(?P=kind))[ \t]*$)?", re.M)
+"""The beginning of a quote that GitHub or Obsidian shows as an admonition; a title that is its kind."""
 _HARD_BREAK = re.compile(r"(?<=[^\s\\])[ \t]*\\(?=\r?\n(?! {4}|\t))")
 """A backslash that ends a line of prose; in code that is only indented it goes on with a command."""
 _ESCAPE = re.compile(
@@ -296,9 +297,8 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     text = _LINE_GONE.sub("", _STRUCK.sub(rf"\g<code>{_GONE}", outside(_SPAN, text, raised))).replace(_GONE, "")
     if "<table" in text.lower():
         text = _TABLE.sub(lambda table: f"\n\n{html_table(BeautifulSoup(table[0], 'html.parser'))}\n\n", text)
-    for pattern in (_SCRIPT, _COMMENT, _MODULE):
-        text = pattern.sub("", text)
-    text = _TEMPLATE.sub(_shown, text)
+    text = _COMMENT.sub(r"\g<code>", _SCRIPT.sub("", text))
+    text = _TEMPLATE.sub(lambda one: one["code"] or _shown(one), _MODULE.sub("", text))
     # Of an admonition's first line its title is kept, else its kind.
     text = _WRAPPER.sub(
         lambda line: (
@@ -414,7 +414,7 @@ def _shown(tag: re.Match[str]) -> str:
     code = (tag["shortcode"] or "").strip()
     before = tag.string[max(tag.start() - _NEARBY, 0) : tag.start()].rpartition("\n")[2]
     line = before + tag.string[tag.end() : tag.end() + _NEARBY].partition("\n")[0]
-    if re.fullmatch(r"[a-z]+", code) and code not in _ELEMENTS and re.search(r"\w", _TEMPLATE.sub("", line)):
+    if re.fullmatch(r"[a-z]+", code) and code not in _ELEMENTS and re.search(r"\w", _TEMPLATE.sub(r"\g<code>", line)):
         return "" if re.search(rf"\{{\{{[<%]\s*/\s*{code}\b", line) else f"({code})"
     said = _said_by_attributes(code)
     return " ".join(text for key, text in said if key in _NAMING or _VERSION.fullmatch(text) or _is_words(text))
