@@ -140,6 +140,14 @@ def test_a_name_that_no_note_holds_makes_unsure(question: str, language: str, te
 
 
 @pytest.mark.parametrize(("asked", "language"), [("zh", "en"), ("en", "zh")])
+def test_nothing_tells_between_two_languages_among_few_notes(asked: str, language: str) -> None:
+    few = {"dense": NOTES["dense"].model_copy(update={"searched": FEWEST_NOTES - 1})}
+    found = candidates([0.9, 0.4], [9.0, 1.0], [0.8, 0.4], language)
+    assert sureness_of(probability(found, ASKED[asked], few)) == "unsure"
+    assert probability(found, ASKED[language], few) > LIKELY, "words tell in one language"
+
+
+@pytest.mark.parametrize(("asked", "language"), [("zh", "en"), ("en", "zh")])
 def test_words_say_nothing_across_languages(asked: str, language: str) -> None:
     few, many = ([score, 0.0] for score in (0.5, 30.0))
     said = {

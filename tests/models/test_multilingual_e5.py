@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,6 +104,18 @@ def test_a_word_means_the_same_in_two_languages(encoder: E5Encoder) -> None:
     right, wrong = (tokens_of(encoder, "passage: ", text) for text in ("鸡蛋要煮八分钟。", "把面粉和水搅拌均匀。"))
     best = [(asked.vectors / 127.0 @ (one.vectors / 127.0).T).max(axis=1).mean() for one in (right, wrong)]
     assert best[0] > best[1]
+
+
+def test_an_english_question_is_not_nearest_to_what_is_merely_english(encoder: E5Encoder) -> None:
+    """Notes with English words in them are near every English question, whatever it asks."""
+    notes = ("本书的源代码存放在 [Linux101-docs](https://github.com/a/Linux101-docs)", "急救箱放在前台左边第二个抽屉。")
+    asked = encoder.encode("query: ", "Where is the first aid kit?", "query").vector
+    english, answer = (float(encoder.encode("passage: ", text).vector @ asked) for text in notes)
+    plain = encoder.encode("query: ", "Where is the first aid kit?").vector
+    before, after = (float(encoder.encode("passage: ", text).vector @ plain) for text in notes)
+    assert answer - english > after - before
+    chinese = encoder.encode("query: ", "急救箱在哪？", "query").vector
+    assert np.array_equal(chinese, encoder.encode("query: ", "急救箱在哪？").vector), "no Chinese one is changed"
 
 
 @pytest.mark.parametrize("damage", [lambda raw: b"XXXX" + raw[4:], lambda raw: raw[:5_000_000], lambda raw: raw[:3]])

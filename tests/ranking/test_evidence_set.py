@@ -85,6 +85,24 @@ def test_notes_in_another_language_are_taken_to_cover_what_those_as_near_do(tmp_
     assert ranked(tmp_path / "b", MemoryGraph(), weights, "绿茶要多少水？", [far, near]) == ["far#0", "near#0"]
 
 
+def test_words_of_the_conversation_count_less_than_those_asked(tmp_path: Path) -> None:
+    """Half of what is asked outweighs half of what was asked before; without brackets the given order decides."""
+    before, asked = note("before", "the catalyst tiers"), note("asked", "getting money back")
+    notes = [before, asked]
+    assert ranked(tmp_path / "a", MemoryGraph(), PLAIN, "money back catalyst tiers", notes)[0] == "before#0"
+    assert ranked(tmp_path / "b", MemoryGraph(), PLAIN, "money back (catalyst tiers)", notes)[0] == "asked#0"
+
+
+def test_words_say_less_among_notes_of_another_language(tmp_path: Path) -> None:
+    by_words = note("words", "茶 notice", sparse=3.0, dense=0.2)
+    by_meaning = note("meaning", "辞职", sparse=0.1, dense=0.5)
+    filler = note("filler", "海", sparse=0.0, dense=0.0)
+    english = [by_words, by_meaning, filler]
+    chinese = [one.model_copy(update={"language": "zh"}) for one in english]
+    assert ranked(tmp_path / "a", MemoryGraph(), AGREEING, "quit", english)[0] == "words#0"
+    assert ranked(tmp_path / "b", MemoryGraph(), AGREEING, "quit", chinese)[0] == "meaning#0"
+
+
 def test_where_the_walk_concentrates_words_and_vectors_say_less(tmp_path: Path) -> None:
     """Coverage decides against agreement where the graph leads, and not where it does not."""
     told, said = note("told", "green tea leaf"), note("said", "green tea", sparse=3.0, dense=0.9)
