@@ -138,6 +138,8 @@ def test_a_heading_without_its_markup() -> None:
     assert plain_heading("The *first* `x_y` [link](http://a.b/c) ![image](d.png) {#id}") == "The first x_y link image"
     assert plain_heading("A _stressed_ **_word_**, a_b_c, __init__, _x") == "A stressed word, a_b_c, __init__, _x"
     assert plain_heading("[Draft] The array (``[]``) of [`x[0]`](y)") == "[Draft] The array ([]) of x[0]"
+    assert plain_heading("(*) **The *first*** `*` 简单") == "(*) The first * 简单"
+    assert plain_heading("*args and **kwargs, f(*), g(*), 2 * 3 * 4 *") == "*args and **kwargs, f(*), g(*), 2 * 3 * 4 *"
 
 
 LINES = ["# H", "## H2", "text", "text: ", "- item", "  - inner", "1. one", "", "| a | b |", "|---|---|", "```", "~~~"]

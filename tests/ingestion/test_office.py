@@ -21,7 +21,9 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from theworld.errors import IngestionError
+from theworld.ingestion.plan import divided
 from theworld.ingestion.readers import READERS, SourceDocument, converted, notebook, read_source
+from theworld.settings import NoteSettings
 
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
@@ -147,7 +149,7 @@ def test_comments_and_hidden_sheets_of_a_workbook(tmp_path: Path) -> None:
     }, {"xl/_rels/workbook.xml.rels": "xl/persons/person.xml",
         "xl/worksheets/_rels/sheet1.xml.rels": "xl/threadedComment.xml"})  # fmt: skip
     assert read_one(path).text.replace("|  |", "| |") == (
-        "## Sheet\n\n| Item | Price (Bo: Of 2026.) | |\n| --- | --- | --- |\n"
+        "| Item | Price (Bo: Of 2026.) | |\n| --- | --- | --- |\n"
         "| Pool | 3 (Ann: Ask her.) | (Bo: Row.) |\n"
         "| Sauna | 4 (Cy: New.) (Yes.) | |\n\n(Bo: Below.)\n\n"
     )
@@ -220,6 +222,36 @@ def test_workbook(tmp_path: Path) -> None:
     assert kinds(document)[:3] == [("heading", ("Sheet",)), ("paragraph", ("Sheet",)), ("table", ("Sheet",))]
 
 
+@pytest.mark.parametrize("kind", ["xlsx", "ods"])
+def test_each_sheet_is_a_note_of_its_own_under_its_name(tmp_path: Path, kind: str) -> None:
+    def notes(**sheets: list[list[Any]]) -> list[tuple[tuple[str, ...], bool]]:
+        """Return the section of each note of a workbook, and whether a sheet's name is in its text."""
+        path = tmp_path / f"plan.{kind}"
+        if kind == "xlsx":
+            book = Workbook()
+            book.remove(book.active)
+            for name, rows in sheets.items():
+                sheet = book.create_sheet(name)
+                for row in rows:
+                    sheet.append(row)
+            book.save(path)
+        else:
+            other = OpenDocument("spreadsheet")
+            other.body.clear()
+            for place, (name, rows) in enumerate(sheets.items()):
+                other.body.append(Table(name))
+                other.body.tables[place].set_values(rows)
+            other.save(path)
+        return [(note.section, "## " in note.text) for note in divided(read_one(path), NoteSettings())]
+
+    rows = [["Name", "Shift"], ["Ann", "early"]]
+    both = notes(East=rows, Rooms=[["Room", "Key"], [101, "K-07"]], Plan=[["One line"]])
+    assert both == [(("East",), True), (("Rooms",), True), (("Plan",), True)]
+    assert notes(Sheet1=rows, 工作表2=rows) == [(("Sheet1",), True), (("工作表2",), True)]
+    assert notes(East=rows) == [(("East",), True)]
+    assert notes(Sheet1=rows) == notes(工作表1=rows) == [((), False)]
+
+
 def test_workbook_with_spanning_cells_and_number_formats(tmp_path: Path) -> None:
     book = Workbook()
     sheet = book.active
@@ -264,7 +296,7 @@ def test_a_stray_cell_far_away_costs_no_memory(tmp_path: Path) -> None:
     other.body.tables[0].set_value((16383, 1048575), "stray")
     other.save(tmp_path / "a.ods")
     table = "| Item | Price |\n| --- | --- |\n| Pool | 3 |"
-    assert read_one(tmp_path / "a.ods").text == f"## Sheet\n\n{table}\n\nstray\n\n"
+    assert read_one(tmp_path / "a.ods").text == f"{table}\n\nstray\n\n"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +325,7 @@ def test_tables_of_a_sheet(tmp_path: Path, rows: list[list[Any]], text: str) -> 
     for row in rows:
         book.active.append(row)
     book.save(str(tmp_path / "a.xlsx"))
-    assert read_one(tmp_path / "a.xlsx").text.replace("|  |", "| |") == f"## Sheet\n\n{text}\n\n"
+    assert read_one(tmp_path / "a.xlsx").text.replace("|  |", "| |") == f"{text}\n\n"
 
 
 def test_a_formula_that_nothing_has_computed_is_shown(tmp_path: Path) -> None:
@@ -303,7 +335,7 @@ def test_a_formula_that_nothing_has_computed_is_shown(tmp_path: Path) -> None:
     book.save(str(tmp_path / "a.xlsx"))
     rows = "| A | 3 | =B2*1.2 |\n| Total | =SUM(B2:B2) | |"
     text = read_one(tmp_path / "a.xlsx").text.replace("|  |", "| |")
-    assert text == f"## Sheet\n\n| Item | Net | Gross |\n| --- | --- | --- |\n{rows}\n\n"
+    assert text == f"| Item | Net | Gross |\n| --- | --- | --- |\n{rows}\n\n"
 
 
 def test_line_below_cells_that_span_rows(tmp_path: Path) -> None:
@@ -314,7 +346,7 @@ def test_line_below_cells_that_span_rows(tmp_path: Path) -> None:
     sheet.merge_cells("A2:A3")
     book.save(str(tmp_path / "a.xlsx"))
     table = "| Team | Member |\n| --- | --- |\n| Red | Ann |\n| Red | Bo |"
-    assert read_one(tmp_path / "a.xlsx").text == f"## Sheet\n\n{table}\n\nSince May.\n\n"
+    assert read_one(tmp_path / "a.xlsx").text == f"{table}\n\nSince May.\n\n"
 
 
 def test_older_workbook() -> None:

@@ -309,6 +309,38 @@ def test_prune_takes_only_what_is_gone_from_the_given_roots(world: Ingestor, tmp
     assert {note.document_id for note in world.notes().values()} == {"b.md", "1", "other.md"}
 
 
+def test_a_file_replaces_no_other_one_of_its_name_that_is_still_there(world: Ingestor, tmp_path: Path) -> None:
+    first, second = tmp_path / "all/one", tmp_path / "all/two"
+    for folder, text in ((first, "From one."), (second, "From two.")):
+        folder.mkdir(parents=True)
+        (folder / "a b.md").write_text(text, "utf-8")
+        (folder / "c.jsonl").write_text('{"_id": "1", "text": "of its own id"}\n', "utf-8")
+    world(first)
+    report = world(second)
+    assert (report.documents, [failure.path for failure in report.failed]) == (1, [str(second / "a b.md")])
+    assert report.failed[0].reason == (
+        f"the document id 'a b.md' is already taken by {first / 'a b.md'}; to keep both, ingest a folder above them; "
+        "to replace it, theworld delete 'a b.md' first"
+    )
+    assert {note.text for note in world.notes().values()} == {"From one.", "of its own id"}
+
+    (tmp_path / "link").symlink_to(first)  # the same file by another path
+    assert (world(tmp_path / "link").failed, world.store.document_sources("default")["a b.md"]) == (
+        [],
+        str(tmp_path / "link/a b.md"),
+    )
+    assert world(first).failed == []
+    assert world(tmp_path / "link", first, second, reembed=True).failed[-1].path.startswith(str(second))
+
+    (first / "a b.md").unlink()  # moved, or cloned anew
+    assert world(second).failed == []
+    assert "From two." in {note.text for note in world.notes().values()}
+
+    (first / "a b.md").write_text("From one.", "utf-8")
+    world(tmp_path / "all", prune=True)
+    assert set(world.store.document_sources("default")) == {"1", "one/a b.md", "two/a b.md"}
+
+
 def test_failed_lines_keep_the_corpus(world: Ingestor) -> None:
     world.write("c.jsonl", '{"_id": "1", "text": "x"}\n{"_id": "2", "text": "y"}\n')
     world()

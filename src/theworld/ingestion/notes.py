@@ -112,12 +112,13 @@ def iter_notes(
     passage: bool = False,
     blocks: Sequence[Block] = (),
     title: str = "",
+    apart: bool = False,
 ) -> Iterator[NoteSpan]:
     """Yield the notes of a text from `start` on, in order, without surrounding white space.
 
     Without blocks its paragraphs are taken, which end at blank lines. `passage` marks a ready-made passage: kept whole
     up to twice the limit. Where the blocks begin in a section named as the document's `title`, that is one of several
-    beside each other: they are not joined, and the title is not said twice.
+    beside each other: they are not joined, and the title is not said twice. Nor are they joined where they are `apart`.
     """
     if passage:
         begin, end = _trimmed(text, start, len(text))
@@ -141,7 +142,7 @@ def iter_notes(
         return together and least < limit // LEAST and both <= limit + LONGEST_HEADING
 
     def small(current: _Group, group: _Group) -> bool:
-        beside = current.heading and (not first or group.section[:1] == current.section[:1])
+        beside = current.heading and (not (first or apart) or group.section[:1] == current.section[:1])
         beside &= len(group.section) >= current.depth
         return (beside or inside(current, group)) and _fits(text, current.start, group.end, limits, JOINED)
 

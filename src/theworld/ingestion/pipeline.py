@@ -133,10 +133,10 @@ class _Run:
         """Do everything; raises Stopped after Ctrl-C, or ends early when the batch in hand is written."""
         with self.watch("read"), self._interruption.at_once():
             self._sources = find_sources(paths)
+            self.plan.sources = self._store.document_sources(self._tenant)
             readings = self.engine.read(self._sources.files, self._settings.notes)
             self.plan.read(self._sources, readings, self._interruption)
-            sources = self._store.document_sources(self._tenant)
-            gone = self.plan.gone(sources, [root_of(path) for path in paths])
+            gone = self.plan.gone([root_of(path) for path in paths])
         self._gone = 0 if prune else len(gone)
         self.bring_up_to_date(gone if prune else [])
 

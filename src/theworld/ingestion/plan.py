@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath, PurePosixPath
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from theworld.errors import IngestionError
@@ -23,7 +25,7 @@ from theworld.text import without_qualifier
 if TYPE_CHECKING:
     from theworld.models.registry import Models
 
-PROCESSING = "notes-24"
+PROCESSING = "notes-25"
 """Changes whenever the same text would be processed in another way, so that everything is made anew. Hashes begin with
 it: what was made by an earlier version is known by that."""
 
@@ -51,7 +53,8 @@ def read_file(file: SourceFile, limits: NoteSettings) -> Iterator[Reading]:
 def divided(document: SourceDocument, limits: NoteSettings) -> Iterator[NoteSpan]:
     """Yield the notes of a document."""
     start, title = document.body_start, document.title
-    return iter_notes(document.text, limits, start=start, passage=document.passage, blocks=document.blocks, title=title)
+    kind = {"passage": document.passage, "apart": document.apart}
+    return iter_notes(document.text, limits, start=start, blocks=document.blocks, title=title, **kind)
 
 
 def folders_of_namesakes(files: Iterable[str]) -> dict[str, str]:
@@ -104,6 +107,8 @@ class Plan:
     """Content hash by document id, of the documents in the store."""
     remake: bool = False
     """True makes every document anew."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Source by document id, of the documents in the store."""
     changed: list[PlannedDocument] = field(default_factory=list)
     """Documents to write, in the order of their sources."""
     remade: set[str] = field(default_factory=set)
@@ -166,6 +171,11 @@ class Plan:
             taken = "given more than once" if given else f"already taken by {self._owners[identity]}"
             self.failed.append(FailedSource(called, f"the document id {identity!r} is {taken}"))
             return
+        kept = self.sources.get(identity, source)
+        if kept != source and not document.id and _is_another(kept, source):
+            how = f"to keep both, ingest a folder above them; to replace it, theworld delete {quote(identity)} first"
+            self.failed.append(FailedSource(called, f"the document id {identity!r} is already taken by {kept}; {how}"))
+            return
         self._owners[identity] = source
         spans = tuple(notes)
         languages = sorted({span.language for span in spans})
@@ -183,19 +193,25 @@ class Plan:
         if known is not None and not known.startswith(f"{PROCESSING}:"):
             self.remade.add(identity)
 
-    def gone(self, sources: Mapping[str, str], roots: Sequence[Path]) -> list[str]:
+    def gone(self, roots: Sequence[Path]) -> list[str]:
         """Return those of the stored documents' ids that came from one of the roots and are there no longer, ordered.
 
-        `sources` are by id. A document is gone when its file is, or when its corpus file was read without a failure and
-        lacks it. Files that are there but could not be read keep their documents.
+        A document is gone when its file is, or when its corpus file was read without a failure and lacks it. Files that
+        are there but could not be read keep their documents.
         """
         return sorted(
             identity
-            for identity, source in sources.items()
+            for identity, source in self.sources.items()
             if identity not in self._owners
             and any(PurePath(source).is_relative_to(PurePath(str(root))) for root in roots)
             and (source in self._complete or not _is_there(source))
         )
+
+
+def _is_another(kept: str, source: str) -> bool:
+    """Return whether a stored document's file is still there, on this machine, and holds something else."""
+    both = os.path.isabs(kept) and os.path.isfile(kept) and os.path.isfile(source)
+    return both and not filecmp.cmp(kept, source, shallow=False)
 
 
 def _is_there(source: str) -> bool:

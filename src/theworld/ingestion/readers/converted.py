@@ -16,6 +16,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,8 @@ def read(path: Path) -> Iterator[SourceDocument]:
         raise IngestionError("there is no text in it", where=str(path), remedy=remedy)
     text = require_text(text, path)
     text = text if path.suffix.lower() == ".pdf" else cleaned(text).translate(_AS_WRITTEN)
-    yield described(text, path, title=" ".join(title.split()), only_headings=True)
+    document = described(text, path, title=" ".join(title.split()), only_headings=True)
+    yield replace(document, apart=path.suffix.lower() in WORKBOOKS)
 
 
 class _Converting:

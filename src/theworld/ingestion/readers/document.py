@@ -103,6 +103,8 @@ class SourceDocument:
     """What it is made of, in order; none: paragraphs."""
     passage: bool = False
     """True for a ready-made passage of a corpus: it is cut later than other text."""
+    apart: bool = False
+    """True where its outermost sections have nothing to do with each other, as a workbook's sheets: none is joined."""
 
 
 Reader = Callable[[Path], Iterator[SourceDocument | FailedSource]]

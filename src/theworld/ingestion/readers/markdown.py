@@ -218,7 +218,8 @@ _LONG_ITEM = 400
 """Characters; a longer item of a list may be divided between its blocks."""
 _MARKUP = re.compile(
     r"(?P<mark>`+)(?P<code>.+?)(?P=mark)(?!`)|!?\[(?P<words>(?:[^\[\]`]|`[^`]*`)*)\]\([^)]*\)|"
-    r"(?<!\w)_(?P<stressed>[^\s_](?:.{0,200}?[^\s_])?)_(?!\w)|[*`]|\{#[^}]*\}"
+    r"(?<!\w)_(?P<stressed>[^\s_](?:.{0,200}?[^\s_])?)_(?!\w)|`|\{#[^}]*\}|"
+    r"(?<!\*)(?P<stars>\*{1,3})(?![\s*)）])(?P<bold>(?:`[^`]*`|[^`]){1,200}?)(?:(?<=[^\s*(（])|(?<=[^\s*(]\*))(?P=stars)(?!\*)"
 )
 
 
@@ -263,7 +264,7 @@ def _below(title: str, blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 def plain_heading(words: str) -> str:
     """Return a heading's words without emphasis, code and link markup."""
-    plain = _MARKUP.sub(lambda one: one["code"] or plain_heading(one["words"] or one["stressed"] or ""), words)
+    plain = _MARKUP.sub(lambda one: one["code"] or plain_heading(one[one.lastgroup] if one.lastgroup else ""), words)
     return " ".join(plain.split())
 
 

@@ -3,8 +3,8 @@
 Code (fences and spans) stays as it is. Tables, headings, lists and preformatted text in HTML become Markdown, tables
 lose their padding, struck text goes, images become what they are said to show, references links with their address,
 icons that say yes or no a mark; the indented content of MkDocs' admonitions and tabs and of components is put out to
-the margin, lists of attributes go. A text without any of these stays the same to the letter, so that offsets refer to
-the file itself; else they refer to the cleaned text, which is what is stored.
+the margin, lists of attributes and marks of footnotes go. A text without any of these stays the same to the letter, so
+that offsets refer to the file itself; else they refer to the cleaned text, which is what is stored.
 """
 
 from __future__ import annotations
@@ -108,6 +108,8 @@ _INDENTING = re.compile(
     re.M,
 )
 """An admonition or tab of MkDocs with its indented content."""
+_TERM = re.compile(r"^(?:((?![\s>#|:<=]|[-+*\d.)]+[ \t])[^\n]{1,200})\n{1,2})? {0,3}:[ \t]+(?=\S)", re.M)
+"""What a definition begins with, and the term above it."""
 _ITEM = re.compile(r"^(?P<margin> *)(?:[-*+]|\d{1,9}[.)]) {1,4}(?=\S)", re.M)
 _INLINE = frozenset(
     "a abbr b big br button cite code del dfn em embed font i iframe img input ins kbd label mark picture q s samp "
@@ -151,6 +153,13 @@ _SETTINGS_AT_END = re.compile(
     rf"(?<![ \t])[ \t]*(?=\{{:){_SETTINGS}[ \t]*$",
     re.M,
 )
+_KEYS = re.compile(r"(?<![A-Za-z\d+\\])\+\+(?P<keys>(?!\+)(?:\+?(?:[A-Za-z\d-]++|\"[^\"\n]+\"))+)\+\+(?![A-Za-z\d+])")
+"""Keys to press, `++ctrl+f1++` or `++"F1"++` of MkDocs."""
+_NOTE = re.compile(rf"{_SPAN.pattern}|(?P<own>^ {{0,3}})?(?<! ) *\[\^(?P<name>[^]\s]{{1,80}})\](?(own): *)", re.M)
+"""Code, the mark of a footnote, and what its note begins with."""
+_CODE_TITLE = re.compile(r"[ \t]title=([\"'])(?P<words>.+?)\1")
+_CODE_SETTING = re.compile(r"(?<!\s)[ \t]+(?:[\w-]+=(?:\"[^\"]*\"|'[^']*'|[^\s\"'{}]+)|\{[\d, -]*\})(?!\S)")
+"""What the line that opens a block of code sets: its title, which lines to number or to highlight."""
 _ICON = re.compile(
     r":(?:simple-[\w-]+|(?:material|octicons|fontawesome(?:-solid|-regular)?)"
     r"-(?:(?P<yes>check)|(?P<no>close|x|xmark|times)|[\w-]+?)(?:-[\w-]+)?):"
@@ -206,7 +215,7 @@ def cleaned(text: str, *, mdx: bool = False, substitutions: Mapping[str, str] | 
     if "{{" in given:
         known = partial(substituted, substitutions or {})
         given = outside(_FENCE, given, lambda piece: outside(_SPAN, piece, known))
-    given = outside(_FENCE, _put_out(given), lambda piece: _PRE.sub(_as_fence, piece))
+    given = outside(_FENCE, _FENCE.sub(_titled, _put_out(given)), lambda piece: _PRE.sub(_as_fence, piece))
     if mdx:
         given = outside(_FENCE, given, without_expressions)
     elif MYST.search(text):
@@ -215,7 +224,9 @@ def cleaned(text: str, *, mdx: bool = False, substitutions: Mapping[str, str] | 
     tags = _TAG.finditer(_SPAN.sub("", prose))
     closed = {tag["name"] for tag in tags if tag["close"] or (tag["name"][0].isupper() and tag[0].endswith("/>"))}
     targets = {_label(one["name"]): one["target"] for one in _DEFINITION.finditer(prose)}
-    done = outside(_FENCE, given, lambda piece: _prose(piece, closed, targets))
+    notes = {one["name"] for one in _NOTE.finditer(prose) if one["own"] is not None}
+    unmarked = partial(_NOTE.sub, lambda one: (one["own"] or "") if one["name"] in notes else one[0])
+    done = outside(_FENCE, given, lambda piece: _prose(unmarked(piece), closed, targets))
     return text if done == text else outside(_FENCE, done, lambda piece: _EMPTY_LINES.sub("\n\n", piece))
 
 
@@ -327,6 +338,7 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
                 lambda link: (link["words"] or "").lstrip("#^").partition("#^")[0].replace("#", " › "), piece
             ),
         )
+        piece = _KEYS.sub(lambda one: one[1].replace('"', "") if '"' in one[1] else one[1].title(), piece)
         piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
             piece = _TAG.sub(lambda tag: _instead_of(tag, closed), _HEADING_BEGUN.sub(r"\1", piece))
@@ -335,6 +347,14 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     done = linked(outside(_SPAN, text, without_tags))  # again, for images within links
     done = _EMPTY_HEADING.sub("\n", done)
     return _PARAGRAPH.sub(lambda paragraph: _unescaped(paragraph[0]), done) if "\\" in done else done
+
+
+def _titled(code: re.Match[str]) -> str:
+    """Return a block of code without what the line that opens it sets, its title in bold above."""
+    opening, rest = code[0].split("\n", 1)
+    title, margin = _CODE_TITLE.search(opening), opening[: -len(opening.lstrip())]
+    above = f"\n{margin}{bold(title['words'])}\n\n" if title else ""
+    return f"{above}{_CODE_SETTING.sub('', opening)}\n{rest}"
 
 
 def said_by_image(words: str, *known: str) -> str:
@@ -497,6 +517,7 @@ def _put_out(text: str, level: int = 0) -> str:
 
     In a list that is the margin of the item. A title over nothing but images is their caption, and not bold.
     """
+    text = outside(_FENCE, text, partial(_TERM.sub, lambda one: f"- {bold(one[1])}\n  " if one[1] else "\n  "))
     done, above, place = "", "", 0
     for start, end, title, inside in sorted(_containers(text)) if level < DEEPEST else ():
         if start < place:

@@ -30,6 +30,8 @@ _BESIDE = "\xa0"
 _PARAGRAPHS = "descendant::*[self::text:p or self::text:h][not(ancestor::office:annotation)]"
 _WORD = re.compile(r"\W*[^\W\d_]")
 """What begins with a letter, as no number and no date does."""
+_UNNAMED = re.compile(r"(?i:sheet|工作表)[ _]?\d*")
+"""How programs call a sheet that nobody has named; the only one of a workbook has no heading then."""
 
 
 def read_workbook(data: bytes, kind: str) -> tuple[str, str]:
@@ -38,8 +40,9 @@ def read_workbook(data: bytes, kind: str) -> tuple[str, str]:
     `kind` is its file's extension; whatever the parsers below raise on damaged and encrypted files passes through.
     """
     title, sheets = WORKBOOKS[kind](data)
-    tables = ((name, _tables(rows)) for name, rows in sheets)
-    return title, "".join(f"## {name}\n\n{table}\n\n" for name, table in tables if table)
+    tables = [(name, table) for name, rows in sheets if (table := _tables(rows))]
+    named = len(tables) != 1 or not _UNNAMED.fullmatch(tables[0][0])
+    return title, "".join(f"## {name}\n\n" * named + f"{table}\n\n" for name, table in tables)
 
 
 def _tables(rows: list[list[Cell]]) -> str:
