@@ -50,7 +50,7 @@ FAMILIES: dict[str, tuple[str, object]] = {
     "pronoun replaced, not in context (zh)": (f"{CHINESE}._antecedent", NONE),
     "这种, 那一步 (zh)": ("chinese._POINTING", "(?!)"),
     "correction, sequel (zh)": ("chinese._SEQUEL", "(?!)"),
-    "the answer's name (zh)": ("chinese.name_given", lambda *_args, **_named: ""),
+    "the answer's name (zh)": ("chinese.name_in_answer", lambda _: ""),
     "names side by side (zh)": ("chinese.joined_names", lambda _: ()),
 }
 

@@ -1,7 +1,8 @@
 """Chinese follow-ups: an ellipsis gets the frame of the question before, an ordinal its item, a pronoun its antecedent.
 
-A pronoun stands for the name that the last answer gives, else for the topic of the last question. What has no sure
-antecedent keeps its words and gets the question before in brackets, with the beginning of an answer that may be meant.
+A pronoun stands for the name that is all the last answer says, else for the topic of the last question. What has no
+sure antecedent keeps its words and gets the question before in brackets, with the beginning of an answer that may be
+meant.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from theworld.references.config import any_of, pattern_of
 from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
 from theworld.references.frames import ASKING, MEASURE, ORDINAL, with_context
 from theworld.references.history import last_answer
-from theworld.references.topics import TIME, bare, by_overlap, joined_names, topic_of, topic_tokens
+from theworld.references.topics import TIME, bare, joined_names, topic_of, topic_tokens
 from theworld.text.sentences import in_frame
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
@@ -57,9 +58,6 @@ _WHO_IS = re.compile("[^的]+是(?:谁|哪位|什么人)")
 _CLAUSE = re.compile("[了过着]$|[被把让没在]")  # what happens is no topic: 被查到了呢, 放假在家的呢
 _DESCRIBED = re.compile(rf".的.|\d|[一二两三四五六七八九十几百][年月天周日岁]|{TIME.pattern}")  # no mere name
 _SAYS = re.compile(rf"都[很是不有没]|很|非常|更|没有|由|.比|.是|[\d一二两三四五六七八九十]\s*{MEASURE}")
-_WHO = re.compile("谁|哪位")
-_BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
-_BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 _NO_PERSON = r"\d|«chinese.things»$"
 
@@ -75,7 +73,6 @@ class ChineseFollowUp(FollowUp):
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.folded = fold_in_place(self.query)
         self.text = bare(self.folded)
-        self.goes_on = any_of("chinese", "continuations").fullmatch(self.text.rstrip("呢吗吧啊呀么嘛")) is not None
         return self.item() or self._about() or self._pronouns() or self._dependent()
 
     def _about(self) -> Standalone | None:
@@ -83,15 +80,16 @@ class ChineseFollowUp(FollowUp):
         own = bare(self.query)
         match = self.filler.match(fold_in_place(own)) if own.endswith("呢") else None
         value = own[slice(*match.span("value"))].strip() if match else ""
-        if not value or self.goes_on or not (topic_tokens(value) or value.isascii()):
+        goes_on = any_of("chinese", "continuations").fullmatch(self.text.rstrip("呢吗吧啊呀么嘛"))
+        if not value or goes_on or not (topic_tokens(value) or value.isascii()):
             return None
         joins = own.endswith("的呢") and not bare(self.asked).endswith("的呢")  # X's of what was said last
         framed = with_context(value, self.before.text if joins else self.filled)
         return self.refill(value) or self.changed(framed, self.whole, "continuation", REFILLED, self.before)
 
-    def refill(self, value: str, *, named: bool = True) -> Standalone | None:
+    def refill(self, value: str) -> Standalone | None:
         """Return the question before with a value in the place of its like, or the value of its topic; else None."""
-        if alone := super().refill(value, named=named and not value.isascii()):
+        if alone := super().refill(value):
             return alone
         query = _filled(value, in_frame(self.filled)[0].strip(" ？?。！!"))
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
@@ -105,7 +103,7 @@ class ChineseFollowUp(FollowUp):
         found = Antecedent(self.forced, -1) if self.forced else self._antecedent(word)
         if found is None:
             return self.in_context(span, "pronoun")
-        options = () if self.forced or "们" in word or word[1:] in _PLACES else joined_names(found.text)
+        options = () if self.forced or "们" in word else joined_names(found.text)
         used = Antecedent(options[0], found.source) if options else found
         query = self.query[: span.start] + used.text + ("的" if word == "其" else "") + self.query[span.end :]
         alone = self.changed(query, span, "pronoun", "the antecedent in the last turns", used)
@@ -131,13 +129,13 @@ class ChineseFollowUp(FollowUp):
         return Antecedent(topic, before.source) if topic and not no_person else None
 
     def _name_asked(self, *, thing: bool) -> Antecedent | None:
-        """Return the name that the last answer gives, of names compared the one it holds."""
+        """Return the name that is all the last answer says, of names compared the one it holds."""
         compared = joined_names(bare(re.split("[谁哪]", fold_in_place(self.asked))[0]))
         answer, said = last_answer(self.history)
         chosen = [name for name in compared if name in fold_in_place(answer)]
         name = chosen[0] if len(chosen) == 1 else "和".join(compared)
         if not (name or (thing and _BY_WHAT.search(self.asked))):
-            name = name_given(self.asked, answer, person=not thing)
+            name = name_in_answer(answer)
         return Antecedent(name, self.before.source if compared else said) if name else None
 
     def _dependent(self) -> Standalone:
@@ -149,7 +147,7 @@ class ChineseFollowUp(FollowUp):
             return self.in_context(self.span(match), "pronoun")
         attribute = any_of("chinese", "attributes").match(self.text)
         little = says_little(self.text[attribute.end() if attribute else 0 :])
-        goes_on = little or self.goes_on or pattern_of(_SEQUEL).match(self.text)
+        goes_on = little or pattern_of(_SEQUEL).match(self.text)
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 
@@ -201,31 +199,3 @@ def name_in_answer(answer: str) -> str:
     folded = fold_in_place(name)
     says = _SAYS.search(folded) or any_of("chinese", "verbs").search(folded)
     return name if len(name) <= LONGEST_NAME and _NAME.fullmatch(name) and not says and topic_tokens(name) else ""
-
-
-def name_given(question: str, answer: str, *, person: bool) -> str:
-    """Return the name that is all an answer says; of a person asked for, the first one in the sentence that answers.
-
-    That is the first run of characters that neither the question has nor a verb, a particle or a time is. Unless that
-    sentence is all, or says the predicate again, it has to be there twice; else a passage is about its title.
-    """
-    asked = fold_in_place(question)
-    name = name_in_answer(answer)
-    who = _WHO.search(asked)
-    if name or not person or who is None:
-        return name
-    sentence = next(iter(by_overlap(question, answer)), "")
-    folded = fold_in_place(sentence)
-    said = [(start, start + 2) for start in range(len(folded) - 1) if folded[start : start + 2] in asked]
-    no_name = f"{TIME.pattern}|{any_of('chinese', 'verbs').pattern}|{_BESIDE_A_NAME}"
-    said += [match.span() for match in re.finditer(no_name, folded)]
-    known = {place for span in said for place in range(*span)}
-    runs = "".join(" " if place in known else character for place, character in enumerate(sentence)).split()
-    names = (name_in_answer(run) for run in runs if len(run) > 1 and not pattern_of(_NO_PERSON).search(run))
-    name = next(filter(None, names), "")
-    predicate = bare(asked[who.end() :]).removesuffix("的")
-    again = len(predicate) > 1 and predicate in folded
-    if again or sentence.strip() == answer.strip() or answer.count(name) > 1:
-        return name
-    about = _BEGINS_WITH_ITS_TITLE.match(answer)
-    return about[1] if about and about[1] not in asked else ""

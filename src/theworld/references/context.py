@@ -204,19 +204,18 @@ class FollowUp:
         forms = map(pattern_of, CORRECTIONS if before.text and len(folded) < LONGEST_FILLER * 3 else ())
         for match in filter(None, (form.fullmatch(folded) for form in forms)):
             value, rejected = (self.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
-            query = before.text
-            if _ASKS.match(value) or ORDINAL.fullmatch(fold_in_place(value)):
-                query = self.alone(value, self.history)
-            elif ASKING.search(value):  # a question of its own
-                topic = topic_of(in_frame(query)[0]) if rejected else ""
+            query, (own, context) = before.text, in_frame(before.text)
+            asks = ASKING.search(value)  # a question of its own
+            if asks or _ASKS.match(value) or ORDINAL.fullmatch(fold_in_place(value)):
+                topic = topic_of(own) if rejected and asks else ""
                 query = f"{topic}{value}" if topic and rejected not in topic else self.alone(value, self.history)
             else:
                 [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
                 for place in PhraseTable([(old, None)]).find(fold_in_place(query))[::-1]:
                     query = query[: place.start] + new + query[place.end :]
-                own, context = in_frame(query)
-                if context != in_frame(before.text)[1]:  # what was answered between was about what was not meant
-                    query = with_context(own, root_of(context)) or query
+                own, now = in_frame(query)
+                if now != context:  # what was answered between was about what was not meant
+                    query = with_context(own, root_of(now)) or query
             if query != before.text:
                 alone = self.changed(query, self.whole, "continuation", CORRECTED, before)
             elif match["head"]:
@@ -230,11 +229,11 @@ class FollowUp:
             return replace(alone, references=tuple(references), reason=CORRECTED)
         return None
 
-    def refill(self, value: str, *, named: bool = True) -> Standalone | None:
+    def refill(self, value: str) -> Standalone | None:
         """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
         own, root = self.frame
-        text = refilled(value, own, named=named)
-        query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
+        text = refilled(value, own)
+        query = ((root and with_context(text, root)) or text) if text else refilled(value, root)
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
 
     def item(self) -> Standalone | None:
@@ -291,8 +290,7 @@ class FollowUp:
         question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
         if len(text) > LONGEST_INLINE or step:
             return with_context(self.query, text, question) or text
-        names = {name.text for name in names_in(text)}
-        named = not has_ideographs(text) if has_ideographs(self.query) else text in names
+        named = text in {name.text for name in names_in(text)}
         return (None if named else with_context(before + text + after, question)) or before + text + after
 
     def in_context(self, span: Span, kind: Kind, *, whole: bool = False) -> Standalone:
@@ -336,12 +334,12 @@ def _plain(text: str) -> str:
     return " ".join(_MARKUP.sub(lambda mark: mark[1] or " ", text).split())
 
 
-def refilled(value: str, frame: str, *, named: bool) -> str | None:
-    """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
+def refilled(value: str, frame: str) -> str | None:
+    """Return a question with a value in the place of its like, of a name in that of the last name; None without one."""
     [(preposition, article, filler)] = _LEADING.findall(value)
     kind = next((likes for likes in _LIKES if likes.fullmatch(fold_in_place(filler))), None)
     places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
-    if named and not places and names_in(filler):
+    if not places and names_in(filler):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
     if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
         places = [match.span(2) for match in _PHRASE.finditer(frame) if match[1].lower() == preposition.lower()]

@@ -118,14 +118,12 @@ def find_references(
 
 
 def order_references(found: Iterable[Detected]) -> list[Detected]:
-    """Return non-overlapping references, the primary one first: by kind (time words are keywords), length, place."""
+    """Return non-overlapping references, the primary first: by kind (time words are keywords), table, length, place."""
 
-    def rank(item: Detected) -> tuple[int, int, int]:
-        return get_args(Kind).index(item.kind.replace("time", "keyword")), *longest_first(item.span)[:2]
+    def rank(item: Detected) -> tuple[int, bool, int, int]:
+        return get_args(Kind).index(item.kind.replace("time", "keyword")), item.added, *longest_first(item.span)[:2]
 
-    kept = apart(sorted(found, key=rank), lambda item: item.span[:2])
-    known = next((item for item in kept if item.kind == "keyword" and not item.added), None)
-    return [known, *(item for item in kept if item is not known)] if known and kept[0].added else kept
+    return apart(sorted(found, key=rank), lambda item: item.span[:2])
 
 
 def named_topic(query: str, item: Detected, others: Iterable[Detected]) -> str:

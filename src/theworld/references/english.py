@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from theworld.references.context import LONGEST_REPLY, PREPOSITION, Antecedent, FollowUp, Span, Standalone, dependent
-from theworld.references.frames import ORDINAL
+from theworld.references.frames import CLOSING, FINITE, ORDINAL
 from theworld.references.history import last_answer, text_of
-from theworld.references.topics import by_overlap, is_heading, looks_like_person, names_in, sure_names, topic_tokens
+from theworld.references.topics import answering, is_heading, looks_like_person, names_in, sure_names, topic_tokens
 from theworld.text import without_qualifier
 from theworld.text.sentences import in_frame
 from theworld.text.tokens import fold_in_place, token_set
@@ -43,19 +43,18 @@ _DEMONSTRATIVE = re.compile(
 _CONTINUES = re.compile(
     r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
-_ASKING = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|wh(?:at|ich|om?|ose|en|ere|y)|how"
 _ADDS = re.compile(
     r"(?i)\b(?:else|others?|another|more|next)\b|\b(?:there|ones?)\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$"
 )  # More of what was asked about, or what it has: "What's the size limit?"; where and who ask about a thing itself
 _CLAUSE = re.compile(
-    rf"\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b",
+    rf"\b(?:{FINITE}|wh(?:at|ich|om?|ose|en|ere|y)|how|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b",
     re.IGNORECASE,
 )
 _MARK = r"(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+"
 _VALUE = r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$"
 _FRAGMENT = re.compile(rf"^\W*(?:{_MARK})?{_VALUE}", re.IGNORECASE)
 _BEGINS_WITHIN = re.compile(rf"(?i)\W*{PREPOSITION}\s")  # in what was said before
-_ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
+_ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:(?P<who>whom?)|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
 """Words of a query beyond which its pronouns are taken to stand for something in it."""
@@ -137,12 +136,10 @@ class EnglishFollowUp(FollowUp):
             return ()
         text, names = self.before.text, sure_names(self.before.text)
         gaps = [text[one.start + len(one.text) : other.start] for one, other in pairwise(names)]
-        apart = next((place for place, gap in enumerate(gaps) if not _BESIDE.fullmatch(gap)), len(gaps))
-        if apart == 0 or (apart < len(gaps) and text.rstrip().endswith("?")):
-            return ()
-        named = (name.text for name in names[: min(apart + 1, MOST_OPTIONS)])
-        rivals = [name for name in named if kind == "it" or looks_like_person(name)]
-        return [Antecedent(name, self.before.source) for name in rivals] if len(rivals) > 1 else ()
+        beside = len(list(takewhile(_BESIDE.fullmatch, gaps)))
+        named = (name.text for name in names[: min(beside + 1, MOST_OPTIONS)])
+        rivals = [Antecedent(name, self.before.source) for name in named if kind == "it" or looks_like_person(name)]
+        return rivals if len(rivals) > 1 else ()
 
     def _antecedent(self, kind: str) -> Antecedent | None:
         person = kind in {"he", "she"}
@@ -153,15 +150,13 @@ class EnglishFollowUp(FollowUp):
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
         if kind == "they":
             return None
-        answered = self._name_given()
-        if answered and self._goes_on_with(answered.text, kind):
+        if answered := self._name_given(kind):
             return answered
         if person:
             return named
         # "It" can mean nothing but the one name that the last question is about, with little else, and no filler.
         own = topic_tokens(self.before.text)
-        known = [] if in_frame(self.before.text)[1] else [named, *self.names[:1]]
-        about = (name for name in known if name and name.text in self.before.text)
+        about = (name for name in self.names if name.text in self.before.text and not in_frame(self.before.text)[1])
         return next((name for name in about if len(own - topic_tokens(name.text)) < MOST_OWN_WORDS), None)
 
     def _is_person(self, name: Antecedent) -> bool:
@@ -170,27 +165,23 @@ class EnglishFollowUp(FollowUp):
         told = len(self.said(name.source)) <= LONGEST_REPLY
         return told and looks_like_person(name.text) and not token_set(name.text) <= usual
 
-    def _goes_on_with(self, name: str, kind: str) -> bool:
-        """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""
-        if any(match[kind] for match in _PRONOUN.finditer(self.asked)):
-            return False
-        if kind == "it":
-            return not (looks_like_person(name) and self.asked.lower().lstrip().startswith("who"))
-        unclear = " " not in name and "who" not in self.asked.lower()  # of "Which size does Ann wear?" it is a size
-        others = (other.text for other in sure_names(self.asked) if unclear or " " in other.text)
-        return looks_like_person(name) and not any(map(looks_like_person, others))
+    def _name_given(self, kind: str) -> Antecedent | None:
+        """Return the new name in the answer to a question that asks who, or for "it" what, if it is all that this says.
 
-    def _name_given(self) -> Antecedent | None:
-        """Return the first new name of the answer, if it is all that this says or the question asks who."""
-        said, index = last_answer(self.history)
-        question, asks = self.before.text, index >= self.before.source and _ASKS_NAME.match(self.before.text)
-        answer, known = next(iter(by_overlap(question, said) if asks else ()), ""), token_set(question)
-        name = next((name for name in names_in(answer) if not token_set(name.text) <= known), None)
-        if name is None or answer[: name.start].rstrip()[-1:].isdigit():  # of a number: a unit
+        A person may be named in the sentence that answers. None where the question already spoke of someone.
+        """
+        asks, (said, index) = _ASKS_NAME.match(self.before.text), last_answer(self.history)
+        if asks is None or bool(asks["who"]) is (kind == "it") or index < self.before.source:
             return None
-        alone = len(answer.split()) <= len(name.text.split()) + 2
-        who = "who" in question[:12].lower() and not name.opening
-        return Antecedent(name.text, index) if alone or who else None
+        others = (name.text for name in sure_names(self.asked) if asks["who"] and " " in name.text)
+        if any(match[kind] for match in _PRONOUN.finditer(self.asked)) or any(map(looks_like_person, others)):
+            return None
+        answer, known = answering(self.before.text, said), token_set(self.before.text)
+        name = next((name for name in names_in(answer) if not token_set(name.text) <= known), None)
+        if name is None or not (kind == "it" or looks_like_person(name.text)):
+            return None
+        fits = answer.strip(CLOSING) == name.text or (asks["who"] and not name.opening)
+        return Antecedent(name.text, index) if fits else None
 
     def _dependent(self, *, fills: bool) -> Standalone:
         """Find what makes a query without pronouns depend on the turns before: "that", "and", "else", nothing named."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from itertools import accumulate, islice
+from math import inf
 from typing import Any, NamedTuple
 
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, any_of, load_table
@@ -76,9 +78,8 @@ class Conversation:
         if not self.history or scope is ReferenceScope.CUSTOM:
             return Found([], None, "custom scope recalls nothing by itself" if self.history else "no history")
         if interval and (said := said_within(self.history, interval, self.zone)):
-            named = self._about(topic, said)
             reason = f"said from {interval[0]:%Y-%m-%d %H:%M} to {interval[1]:%Y-%m-%d %H:%M}"
-            return self.show(named or said, reason + f", about {topic!r}" * bool(named))
+            return self._about(topic, said, f"{reason}, about {topic!r}") or self.show(said, reason)
         if scope is ReferenceScope.LAST_SHARED_TOPIC:
             return self._shared_topic(topic)
         return self._window(scope, topic, "no message carries that time; " if interval else "")
@@ -88,24 +89,23 @@ class Conversation:
         kept = [index for index in sorted(set(indexes)) if text_of(self.history[index]).strip()]
         return Found(kept, transcript(self.history, kept, self.language), reason)
 
-    def _about(self, topic: str, indexes: Sequence[int]) -> list[int]:
-        """Return those of the messages whose turn is clearly about the topic; empty where it does not decide."""
+    def _about(self, topic: str, indexes: Sequence[int], reason: str) -> Found | None:
+        """Return those of the messages whose turn is clearly about the topic; None where it does not decide."""
         wanted, history = topic_tokens(topic), self.history
         scores = {i: overlap(wanted, text_of(history[i])) + overlap(wanted, history[i].topic or "") for i in indexes}
         begins = (i if message.role == "user" else 0 for i, message in enumerate(history))
         starts = list(accumulate(begins, max))
         kept = {starts[i] for i, score in scores.items() if score >= CLEAR_OVERLAP}
-        return [i for i in indexes if starts[i] in kept]
+        return self.show([i for i in indexes if starts[i] in kept], reason) if kept else None
 
     def _window(self, scope: ReferenceScope, topic: str, prefix: str) -> Found:
         count = recall_turns(scope, self.config) or self.config.last_few_turns
-        window = last_turns(self.history, count)
-        if named := self._about(topic, window):
-            return self.show(named, f"{prefix}turns within the last {count} about {topic!r}")
-        session = last_turns(self.history, self.config.session_max_turns)
-        if window.start and (named := self._about(topic, session)):
-            return self.show(named, f"{prefix}turns about {topic!r}, earlier than the last {count}")
-        return self.show(window, f"{prefix}the last {count} turns")
+        window, session = last_turns(self.history, count), last_turns(self.history, self.config.session_max_turns)
+        return (
+            self._about(topic, window, f"{prefix}turns within the last {count} about {topic!r}")
+            or self._about(topic, session, f"{prefix}turns about {topic!r}, earlier than the last {count}")
+            or self.show(window, f"{prefix}the last {count} turns")
+        )
 
     def _shared_topic(self, topic: str) -> Found:
         history = self.history
@@ -114,9 +114,9 @@ class Conversation:
             at = next((i for i, label in labels.items() if topic_tokens(label) & wanted), next(iter(labels)))
             around = range(max(0, at - TOPIC_NEIGHBOURS), min(len(history), at + TOPIC_NEIGHBOURS + 1))
             return self.show(around, f"around the message labelled {history[at].topic!r}")
-        if named := self._about(topic, last_turns(history, self.config.session_max_turns)):
-            return self.show(named, f"no topic label; turns about {topic!r}")
-        return self.show(last_turns(history, self.config.last_few_turns), "no topic label; the last turns")
+        session, last = (last_turns(history, n) for n in (self.config.session_max_turns, self.config.last_few_turns))
+        named = self._about(topic, session, f"no topic label; turns about {topic!r}")
+        return named or self.show(last, "no topic label; the last turns")
 
     def _stance(self, topic: str) -> Found:
         """Return the cache's best stance, one on the topic before the latest; without any the history's."""
@@ -135,9 +135,9 @@ class Conversation:
         if index is not None:
             content = text_of(self.history[index])
             return Found([index], content, "the last message of the assistant that states a stance")
-        if named := self._about(topic, last_turns(self.history, self.config.recent_turns)):
-            return self.show(named, f"no stance found; turns about {topic!r}")
-        return self._last_answer("no stance found; ")
+        recent = last_turns(self.history, self.config.recent_turns)
+        named = self._about(topic, recent, f"no stance found; turns about {topic!r}")
+        return named or self._last_answer("no stance found; ")
 
     def _last_answer(self, prefix: str = "") -> Found:
         text, index = last_answer(self.history)
@@ -177,16 +177,15 @@ def extract_stances(
     return dict(list(stances.items())[-MOST_STANCES:])
 
 
-def _moment(entry: Mapping[str, Any]) -> tuple[int, float, str]:
-    """Return a key that sorts moments and numbers by time, and other texts before them."""
+def _moment(entry: Mapping[str, Any]) -> float:
+    """Return a number that sorts moments and numbers by time, and what is neither before them."""
     value = entry.get("updated_at")
     if type(value) in {int, float}:
-        return 1, float(value or 0), ""
-    try:
+        return float(value or 0)
+    with suppress(ValueError):
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except ValueError:
-        return 0, 0.0, value if isinstance(value, str) else ""
-    return 1, in_zone(moment, UTC).timestamp(), ""
+        return in_zone(moment, UTC).timestamp()
+    return -inf
 
 
 class Quote(NamedTuple):

@@ -71,12 +71,11 @@ def overlap(wanted: frozenset[str], text: str) -> float:
     return (len(held) + sum(token in fold_in_place(text) for token in single)) / len(wanted)
 
 
-def by_overlap(question: str, answer: str) -> list[str]:
-    """Return the sentences of an answer, no headings, those that hold more words of the question first, but names."""
-    named = frozenset(token for name in names_in(question) for token in tokens(name.text))
-    wanted = topic_tokens(question) - named or named
+def answering(question: str, answer: str) -> str:
+    """Return the sentence of an answer, no heading, that holds most words of a question, names left out."""
+    wanted = topic_tokens(question) - frozenset(token for name in names_in(question) for token in tokens(name.text))
     said = (sentence.text for sentence in split_sentences(_TABLE_HEAD.sub("", answer[:LONGEST_TEXT])))
-    return sorted((text for text in said if not text.startswith("#")), key=lambda sentence: -overlap(wanted, sentence))
+    return max((one for one in said if not one.startswith("#")), key=lambda one: overlap(wanted, one), default="")
 
 
 def cut_at_word(text: str, limit: int) -> str:
