@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 
 from sqlglot import exp
@@ -201,7 +202,7 @@ class _Builder:
 
     def _within(self, period: TimeRange, alias: str = BASE) -> exp.Expr:
         """Return the condition that a row of `alias`, or what it leads to, happened in a period."""
-        return exp.and_(*self._all([(self._during(period), self._plan.time_path)], alias))
+        return exp.and_(*self._all([self._during(period)], alias))
 
     def _during(self, period: TimeRange) -> Filter:
         """Return a period as a condition on the column that says when."""
@@ -229,42 +230,43 @@ class _Builder:
         """Return the conditions that the rows of `alias` must meet, those of rows that count at all included."""
         plan = self._plan
         conditions = self._counting(alias)
-        asked = [(item, item.path) for item in plan.filters if not item.negated]
+        asked = [item for item in plan.filters if not item.negated]
         if plan.shape == "change" and plan.period is not None and plan.earlier is not None:
             conditions.append(exp.or_(self._within(plan.period), self._within(plan.earlier)))
         elif plan.period is not None:
-            asked.append((self._during(plan.period), plan.time_path))
+            asked.append(self._during(plan.period))
         elif plan.time_unit is not None:  # what has not happened yet is of no month
             conditions.append(_filled(self._moment))
         for item in plan.filters:
             if not item.negated:
                 continue
             # No orders in May: none that is of May. Not borrowed: no loan of it that has a date.
-            own = [one for one in asked if one[0].operator in {"within", "filled"} and one[1][:1] == item.path[:1]]
-            own = [one for one in own if not all(step.single for step in one[1])]
+            own = [one for one in asked if one.operator in {"within", "filled"} and one.path[:1] == item.path[:1]]
+            own = [one for one in own if not all(step.single for step in one.path)]
             asked = [one for one in asked if one not in own]
-            met = exp.and_(*self._all([(item, item.path), *own], alias))
+            met = exp.and_(*self._all([item, *own], alias))
             if item.below or (item.path and item.path[0].single):  # no key at all: that is none
                 met = exp.Coalesce(this=met, expressions=[exp.false()])
             conditions.append(exp.Not(this=exp.Paren(this=met)))
         return [*conditions, *self._all(asked, alias)]
 
-    def _all(self, wanted: Sequence[tuple[Filter, Path]], alias: str, depth: int = 1) -> list[exp.Expr]:
+    def _all(self, wanted: Sequence[Filter], alias: str, depth: int = 1) -> list[exp.Expr]:
         """Return the conditions of the rows of `alias`; what these lead to by one step is one row that meets all."""
-        beside: dict[tuple[int | None, Path], list[tuple[Filter, Path]]] = {}
-        for i, (item, path) in enumerate(wanted):
-            alone = not path or (path[0].link is None and _by_key(path[0], item, path[1:]))
-            beside.setdefault((i if alone else None, path[:1]), []).append((item, path[1:]))
+        beside: dict[tuple[int | None, Path], list[Filter]] = {}
+        for i, item in enumerate(wanted):
+            step, rest = item.path[:1], replace(item, path=item.path[1:])
+            alone = not step or (step[0].link is None and _by_key(step[0], rest))
+            beside.setdefault((i if alone else None, step), []).append(rest)
         return [
-            self._reached(step[0], items, alias, depth) if step else self._met(items[0][0], alias)
+            self._reached(step[0], items, alias, depth) if step else self._met(items[0], alias)
             for (_, step), items in beside.items()
         ]
 
-    def _reached(self, step: Join, wanted: Sequence[tuple[Filter, Path]], alias: str, depth: int) -> exp.Expr:
+    def _reached(self, step: Join, wanted: Sequence[Filter], alias: str, depth: int) -> exp.Expr:
         """Return the condition that a row which a step leads to from the rows of `alias` meets all that is wanted."""
         inner, own = f"f{depth}", column(alias, step.source_column)
-        negated = any(item.negated for item, _ in wanted)
-        keyed = [item for item, rest in wanted if _by_key(step, item, rest)]
+        negated = any(item.negated for item in wanted)
+        keyed = [item for item in wanted if _by_key(step, item)]
         if step.link is None:
             if keyed:
                 return self._one_of(own, keyed[0].values)
@@ -274,7 +276,7 @@ class _Builder:
             if negated:  # one NULL among the rows would make "not among them" unknown for all
                 query = query.where(_filled(column(inner, step.target_column)))
             return own.isin(query=query)
-        others = [(item, rest) for item, rest in wanted if item not in keyed and (item.operator != "exists" or rest)]
+        others = [item for item in wanted if item not in keyed and (item.operator != "exists" or item.path)]
         ways = [(step.link_source, step.link_target)]
         if self._mapping.lookup.relations[step.relation].symmetric:
             ways.append((step.link_target, step.link_source))
@@ -314,9 +316,9 @@ class _Builder:
         return cell.eq(marks[0]) if len(marks) == 1 else cell.isin(*marks)
 
 
-def _by_key(step: Join, item: Filter, rest: Path) -> bool:
+def _by_key(step: Join, item: Filter) -> bool:
     """Return whether a filter asks for the very keys that a step leads by."""
-    return not rest and item.column == step.target_column and item.operator == "in" and item.below is None
+    return not item.path and item.column == step.target_column and item.operator == "in" and item.below is None
 
 
 def _named(cell: exp.Expr, name: str) -> exp.Expr:

@@ -71,7 +71,7 @@ _RULES = (
     _Rule(("relation", "inverse"), ("class", "attribute", "value"), _Used.relation),
     _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
     _Rule(("attribute",), ("aggregate",), _Used.attribute, restricts=True),
-    _Rule(("compared", "compared_after"), ("empty",), lambda *_: False, True, "compares nothing"),
+    _Rule(("compared",), ("empty",), lambda *_: False, True, "compares nothing"),
     _Rule(("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happened, why="is not said of these rows"),
     _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.attribute, restricts=True),
     _Rule(("who", "role", "does"), ("class", "attribute"), _Used.relation, restricts=True),

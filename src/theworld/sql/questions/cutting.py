@@ -6,7 +6,7 @@ And the classes that it leaves unsaid: the people asked for with "who", the thin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from string import ascii_lowercase
@@ -68,7 +68,7 @@ def find_rankings(folded: str) -> list[Term]:
     return [Term(*m.span("said"), m["said"], (Meaning("top", "", read_numeral(m["n"]) or 0),)) for m in found]
 
 
-_FAR = (None,) * 100
+_FAR = 100  # steps of a way that there is not
 _EQUALS_ZH = re.compile(rf"(?<=[为是])[{CHINESE_DIGITS}两十百]+")  # 库存为零
 _DONE_BY = frozenset(verb for verbs in CUES["done_by"].values() for verb in verbs)
 _LETTERS = frozenset(ascii_lowercase)
@@ -105,7 +105,7 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
     terms = [term._replace(written=question.text[term.start : term.end]) for term in terms]
-    meant = _with_had(_beside_others([_as_written(_in_capitals(term)) for term in terms]))
+    meant = _with_had(_beside_others(list(map(_as_written, terms))))
     dating = period_verbs(meant)  # what was shipped in March was shipped then, whatever its status (shipped) is now
     meant = [said for t in meant for said in (_dating(t) if t in dating and t.of("value") else [t])]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
@@ -134,13 +134,15 @@ def _with_had(terms: list[Term]) -> list[Term]:
 def _beside_others(terms: list[Term]) -> list[Term]:
     """Return the terms as what stands beside them has them: a year that something is compared with is a number.
 
-    "By" before a name is nothing but that: albums by somebody, who is then no album.
+    "By" before a name is nothing but that: albums by somebody, who is then no album. A small letter is no value.
     """
     made = list(terms)
     for i, term in enumerate(terms):
         after = terms[i + 1 : i + 2]
-        if term.of("number") and term.of("period"):
-            compared = terms_of(terms[max(0, i - 1) : i + 2], "compared", "compared_after")
+        if term.written in _LETTERS and len(term.of("value")) == len(term.meanings):  # but the grade A, the size M
+            made[i] = term._replace(meanings=(Meaning("unreadable", term.text),))
+        elif term.of("number") and term.of("period"):
+            compared = terms_of(terms[max(0, i - 1) : i + 2], "compared")
             made[i] = term._replace(meanings=term.of("number" if compared else "period"))
         elif term.text == "多少" and terms_of(after, "class") and after[0].start == term.end:
             made[i] = term._replace(meanings=(Meaning("aggregate", "count"),))
@@ -153,12 +155,6 @@ def _beside_others(terms: list[Term]) -> list[Term]:
             others = tuple(m for m in terms[i + 1].meanings if not m.name.startswith(f"{before}="))
             terms[i + 1] = made[i + 1] = terms[i + 1]._replace(meanings=others or terms[i + 1].meanings)
     return made
-
-
-def _in_capitals(term: Term) -> Term:
-    """Return a term; a small letter is no value (the grade A, the size M)."""
-    small = term.written in _LETTERS and {m.kind for m in term.meanings} == {"value"}
-    return term._replace(meanings=(Meaning("unreadable", term.text),)) if small else term
 
 
 def _as_written(term: Term) -> Term:
@@ -198,21 +194,17 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
             made.append(term._replace(end=term.start, meanings=term.of("attribute")))
         made.append(term._replace(meanings=(Meaning("superlative", names[0].name),)) if names else term)
     said = _with_people(made, mapping) if terms_of(made, "who") else _with_things(made, mapping)
-    meant: list[Term] = []
-    for i, term in enumerate(said):
-        if i and (unsaid := _stands_for(said, i)):
-            meant.append(term._replace(end=term.start, meanings=(Meaning("class", unsaid),)))
-        meant.append(term)
-    return tuple(meant)
+    things = ((term, _stands_for(said[i - 1], term, said[i + 1 :], said)) for i, term in enumerate(said) if i)
+    unsaid = [term._replace(end=term.start, meanings=(Meaning("class", one),)) for term, one in things if one]
+    return tuple(sorted([*said, *unsaid]))
 
 
-def _stands_for(terms: Sequence[Term], at: int) -> str | None:
+def _stands_for(before: Term, term: Term, following: Sequence[Term], terms: Sequence[Term]) -> str | None:
     """Return the class that a value or a name stands for the things of: which sales agent, how many kettles."""
-    before, term = terms[at - 1], terms[at]
     classes = term.owners("value", "entity")
     if len(classes) != 1 or term.of("class", "attribute"):
         return None
-    after = [one for one in terms[at + 1 : at + 2] if one.start - term.end <= LONGEST_BETWEEN]
+    after = [one for one in following[:1] if one.start - term.end <= LONGEST_BETWEEN]
     counted = before.text in CUES["of_number"] or any(m.name == "count" for m in before.of("aggregate"))
     counted = counted and before.text not in CUES["how_often"]
     alone = counted and not terms_of(after, "class", "value", "entity", "attribute")
@@ -266,14 +258,16 @@ def _nearest_people(terms: Sequence[Term], event: str | None, mapping: DatabaseM
     """Return the people that what is named, or happened, belongs to most directly; of several those who do so."""
     named = classes_named(terms) | classes_dated(terms)
     starts = {event} if event else named or {owner for term in terms for owner in term.owners("attribute")}
-    people = sorted(mapping.people)
-    steps = {c: sum(len(mapping.path(one, c, single=True) or _FAR) for one in starts) for c in people}
-    found = {c for c in people if steps[c] == min(steps.values())}
-    if len(found) < 2:
-        return found
-    said = _done(terms)
+    found, said = _nearest(dict.fromkeys(mapping.people, starts), mapping), _done(terms)
     doing = [who for who, verbs in CUES["done_by"].items() if said.intersection(verbs)]
-    return {one for one in found if any(mapping.called(one, PEOPLE[who]) for who in doing)}
+    return {one for one in found if len(found) == 1 or any(mapping.called(one, PEOPLE[who]) for who in doing)}
+
+
+def _nearest(starts: Mapping[str, Collection[str]], mapping: DatabaseMapping) -> set[str]:
+    """Return those of classes to which the ways from the classes where they start are the shortest."""
+    ways = {goal: [mapping.path(start, goal, single=True) for start in its] for goal, its in starts.items()}
+    steps = {goal: sum(len(way) if way else _FAR for way in its) for goal, its in ways.items()}
+    return {goal for goal, number in steps.items() if number == min(steps.values())}
 
 
 def _done(terms: Sequence[Term]) -> set[str]:
@@ -304,11 +298,9 @@ def _with_things(terms: list[Term], mapping: DatabaseMapping) -> list[Term]:
 
 def _nearest_thing(owners: set[str], dated: set[str], mapping: DatabaseMapping) -> str:
     """Return the class of the things nearest to what happened to them and to what is named."""
-    steps: dict[str, int] = {}
-    for thing in mapping.named - mapping.people - owners:
-        if not mapping.happens(thing) and (event := mapping.event_of([*owners, thing], dated=dated)) is not None:
-            steps[thing] = len(mapping.path(event, thing, single=True) or ())
-    nearest = [thing for thing, length in steps.items() if length == min(steps.values())]
+    things = [one for one in mapping.named - mapping.people - owners if not mapping.happens(one)]
+    events = {one: mapping.event_of([*owners, one], dated=dated) for one in things}
+    nearest = _nearest({thing: [event] for thing, event in events.items() if event is not None}, mapping)
     if len(nearest) != 1:
         raise UnclearError("it is not clear what things are asked for")
-    return nearest[0]
+    return nearest.pop()

@@ -34,16 +34,12 @@ def find_grouping(
         attributes = [mapping.attribute(m.name) for m in term.of("attribute")]
         if term.of("unit_of_time") and not term.of("class", "attribute", "value", "entity"):
             units.append(term.of("unit_of_time")[0].name)
-        elif not each or not term.of("class", "attribute", "role"):
-            continue
-        elif any(adds_up(one) or (ranked and is_measure(one)) for one in attributes) or (
-            attributes and all(one.type == "date" for one in attributes)
-        ):
-            used.update(each)
-            continue
-        else:
-            by.append(term)
-        used |= {term, *each}
+            used |= {term, *each}
+        elif each and term.of("class", "attribute", "role"):
+            added = any(adds_up(one) or (ranked and is_measure(one)) for one in attributes)
+            together = [] if added or (attributes and all(one.type == "date" for one in attributes)) else [term]
+            by += together
+            used |= {*each, *together}
     if len(units) > 1 or len(by) > 1 or units == ["week"]:
         raise UnclearError("rows are put together by weeks, or by more than one thing")
     return by[0] if by else None, cast("CalendarUnit", units[0]) if units else None, used
@@ -138,8 +134,7 @@ def _way_to_date(path: Path, mapping: DatabaseMapping) -> Path:
     for i, step in enumerate(path, start=1):
         if mapping.classes[step.target].time is not None and not all(one.single for one in path[:i]):
             return path[:i]
-    event = mapping.happens(path[-1].target)
-    return (*path, *(mapping.path(path[-1].target, event, single=True) or ())) if event is not None else ()
+    return ()
 
 
 def usual_date(owner: str, found: Restrictions) -> str | None:

@@ -17,9 +17,9 @@ from theworld.text.tokens import CJK_RANGES, fold_in_place, stem
 
 TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
-    "compared_after", "each", "which", "unit_of_time", "joined", "passive", "unreadable", "empty",
+    "each", "which", "unit_of_time", "joined", "passive", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded", "versus",
-    "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated", "gone", "object",
+    "role", "unmapped", "adjective", "pronoun", "one", "dated", "gone", "object",
     "several", "distinct", "first_name", "elapsed", "moment", "sequence", "had", "does",
 ]  # fmt: skip
 """What a stretch of a question is."""
@@ -126,14 +126,14 @@ def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]
         yield lookup.classes[class_id].labels.all(), Meaning("class", class_id)
         for attribute in mapping.attributes[class_id].values():
             name, labels = f"{class_id}.{attribute.id}", attribute.labels.all()
-            if attribute.type == "date":  # accepted_on is also asked for as the accepted date
-                own = (_DATE_WORDS.sub("", label) for label in labels if label.isascii() and _DATE_WORDS.search(label))
-                labels = (*labels, *(f"{one} date" for one in own))
+            short, english = _short(labels)
             said = {label for value in attribute.values for label in value.labels.all()}
+            if attribute.type == "date":  # accepted_on: the accepted date, it was accepted, the time from accepting
+                labels = (*labels, *(f"{label} date" for label in english))
+                yield _dated(short), Meaning("dated", name)
+                going = (f"{label.removesuffix('ed')}ing" if label.endswith("ed") else label for label in english)
+                yield going, Meaning("moment", name)
             yield [label for label in labels if label not in said], Meaning("attribute", name)
-            if attribute.type == "date":
-                yield _dated(labels), Meaning("dated", name)
-                yield _moments(labels), Meaning("moment", name)
             for value in attribute.values:
                 yield (*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column)
     for relation, join in mapping.relations:
@@ -160,12 +160,15 @@ def forms_of(label: str) -> list[str]:
 _DATE_WORDS = re.compile(r"(?: (?:date|time|at|on)|日期|时间|日)$")
 
 
+def _short(labels: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the labels of a date without the word for it, all and the English ones: shipped of `shipped date`."""
+    short = [_DATE_WORDS.sub("", label) for label in labels if _DATE_WORDS.search(label)]
+    return short, [label for label in short if label.isascii()]
+
+
 def _dated(labels: Iterable[str]) -> Iterable[str]:
-    """Return the verbs of a date's labels: `shipped date` is when something was shipped, 开方日期 when it was 开方."""
-    for label in labels:
-        verb = _DATE_WORDS.sub("", label)
-        if verb == label or len(verb) < 2 or " " in verb:
-            continue
+    """Return the verbs of a date's short labels: `shipped` is when it was shipped, payment when it was paid, 开方."""
+    for verb in (label for label in labels if len(label) > 1 and " " not in label):
         past = not verb.isascii() or verb.endswith("ed") or verb in CUES["outcomes"]
         yield verb if past else f"{verb}d" if verb.endswith("e") else f"{verb}ed"
         for forms in CUES["verbs"]:  # what we ship or send has a shipped date, what is paid a payment date
@@ -176,7 +179,7 @@ def _verbs(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]:
     """Yield the verbs that names say: orders are ordered, a teacher teaches, a manager manages; none of the cues."""
     cues = {word for word, _ in cue_meanings()}
     for class_id, table in mapping.classes.items():
-        verbs = {*_dated(f"{one} date" for one in mapping.lookup.classes[class_id].labels.en)} - cues
+        verbs = {*_dated(mapping.lookup.classes[class_id].labels.en)} - cues
         own = (one for one in mapping.attributes[class_id].values() if one.type == "date")
         yield from ((verbs, Meaning("dated", f"{class_id}.{one.id}")) for one in own if one.column == table.time)
     for relation, join in mapping.relations:
@@ -184,14 +187,6 @@ def _verbs(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]:
         stems = [noun.casefold()[:-2] for noun in nouns if join.column and noun.endswith(("er", "or"))]
         forms = {f"{stem}{end}" for stem in stems if len(stem) > 2 for end in ("", "s", "es", "e")}
         yield forms - cues, Meaning("does", relation.id)
-
-
-def _moments(labels: Iterable[str]) -> Iterable[str]:
-    """Return the nouns of a date's labels, between two of which time passes: from order to shipping, to delivery."""
-    for label in labels:
-        noun = _DATE_WORDS.sub("", label)
-        if noun != label and noun.isascii():
-            yield f"{noun.removesuffix('ed')}ing" if noun.endswith("ed") else noun
 
 
 def dates_of(term: Term, mapping: DatabaseMapping) -> dict[str, Attribute]:

@@ -18,7 +18,9 @@ Needs = Sequence[frozenset[str]]
 _COUNTED = {"sum", "trend", "change", "change_over_year"}
 """What may be said of a count: a total of rows is their number."""
 _QUANTITY = {"quantity", "数量"}
-_PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average"}
+_EXTREMES: dict[str, Aggregate] = {"min": "min", "max": "max"}
+"""What is said of dates: the earliest, the latest."""
+_PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average", **_EXTREMES}
 
 
 class Head(NamedTuple):
@@ -53,26 +55,17 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
     if counts or (ranking and ranking.of_number and not measured):
         if measured or len(counts) > 1 or not set(map(name_of, aggregates)) <= {*_COUNTED, "count"}:
             raise UnclearError("it is not clear what is counted")
-        if counts:
-            return _counted(counts[0], terms, aggregates, found, needs)
-        return _most(terms, aggregates, found, needs, ranking.what if ranking else None)
+        ranked = ranking.what if ranking else None
+        return _counted(counts[0] if counts else None, terms, aggregates, found, needs, ranked=ranked)
     if not measured and (aggregates or ranking or not terms_of(terms, "which")):
         measured = _stood_for(terms, found.mapping)
-    return [head for one in measured for head in _heads(one, _words_of(one, aggregates, measured, terms), ranking)]
+    return [head for one in measured for head in _heads(one, _words_of(one, aggregates, measured), ranking)]
 
 
-def _words_of(
-    one: _Measured, words: Sequence[Term], measured: Sequence[_Measured], terms: Sequence[Term]
-) -> list[Term]:
-    """Return the words that stand nearest to a measure, of several; "and" between them counts most."""
-    joints = [term.start for term in terms_of(terms, "joined")]
-    found = []
-    for word in words:
-        gaps = {m: (first.end, second.start) for m in measured for first, second in [sorted((m.term, word))]}
-        apart = {m: (sum(start <= joint < end for joint in joints), end - start) for m, (start, end) in gaps.items()}
-        if min(apart, key=apart.__getitem__) is one:
-            found.append(word)
-    return found
+def _words_of(one: _Measured, words: Sequence[Term], measured: Sequence[_Measured]) -> list[Term]:
+    """Return the words that stand nearest to a measure, of several."""
+    gaps = {(m, word): max(m.term.start - word.end, word.start - m.term.end) for m in measured for word in words}
+    return [word for word in words if one is min(measured, key=lambda measure: gaps[measure, word])]
 
 
 def name_of(term: Term) -> str:
@@ -87,23 +80,33 @@ def _analysis(terms: Sequence[Term]) -> Analysis:
     return cast("Analysis", found.pop()) if found else ""
 
 
-def _number(class_id: str, mapping: DatabaseMapping) -> tuple[Attribute | None, Aggregate]:
-    """Return what the number of a class is: of its rows, or of what it is called like (库存: its 库存数量)."""
-    if not mapping.called(class_id, CUES["stocks"]):
-        return None, "count"
-    alike = _QUANTITY | {f"{name}{end}" for name in CUES["stocks"] for end in ("数量", "量", " quantity", " level")}
-    found = [one for one in mapping.measures[class_id] if not alike.isdisjoint(one.labels.all())]
-    return (found[0], "sum") if len(found) == 1 and found[0].aggregation == "sum" else (None, "count")
+def _stock(class_id: str, mapping: DatabaseMapping) -> Attribute | None:
+    """Return the quantity that a class is called like (库存: its 库存数量), whose sum is its number; else None."""
+    stocks = CUES["stocks"] if mapping.called(class_id, CUES["stocks"]) else ()
+    alike = {f"{name}{end}" for name in ("", *stocks) for end in ("数量", "量", "quantity", " quantity", " level")}
+    found = [one for one in mapping.measures[class_id] if stocks and not alike.isdisjoint(one.labels.all())]
+    return found[0] if len(found) == 1 else None
 
 
 def _stood_for(terms: Sequence[Term], mapping: DatabaseMapping) -> list[_Measured]:
-    """Return the measures that classes stand for: a stock's, or a fact's, which has a time and is not counted."""
-    named = [
-        (t, m.name, mapping.classes[m.name]) for t in terms if not t.of("entity", "value") for m in t.of("class")[:1]
-    ]
-    usual = {name: mapping.measures[name][:1] for _, name, table in named if table.time and not table.counted}
-    facts = ((t, name, _number(name, mapping)[0] or next(iter(usual.get(name, [])), None)) for t, name, _ in named)
+    """Return the measures that classes stand for."""
+    named = [(t, m.name) for t in terms if not t.of("entity", "value") for m in t.of("class")[:1]]
+    facts = ((term, name, measure_meant(name, mapping)) for term, name in named)
     return [_Measured(term, name, measure, by_class=True) for term, name, measure in facts if measure]
+
+
+def measure_meant(class_id: str, mapping: DatabaseMapping, *, sized: bool = False) -> Attribute | None:
+    """Return the measure that a class stands for: a stock's, or a fact's, which has a time and is not counted.
+
+    Rows that are compared in size have their one amount of money that is added up; those that end (a salary) have none.
+    """
+    table, own = mapping.classes[class_id], mapping.measures[class_id]
+    fact = _stock(class_id, mapping) or next(iter(own if table.time and not table.counted else ()), None)
+    added = [one for one in own if one.aggregation == "sum"]
+    dates = [one for one in mapping.attributes[class_id].values() if one.type == "date"]
+    ends = {one.column for one in dates if one.labels.end_in(CUES["endings"])}
+    money = len(added) == 1 and ends <= table.counts.keys() and added[0].labels.end_in(CUES["amounts"])
+    return fact or (added[0] if sized and money else None)
 
 
 def _rows_named(terms: Sequence[Term]) -> list[str]:
@@ -111,43 +114,44 @@ def _rows_named(terms: Sequence[Term]) -> list[str]:
     return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
 
 
-def _most(
-    terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs, ranked: Term | None
-) -> list[Head]:
-    """Return what "most" counts: the class last named, else how often something happened to what is ranked."""
-    rows = _rows_named(terms)[-1:] or ([found.related_class] if found.related_class else [])
-    counted = rows[0] if rows else class_of(ranked) if ranked else None
-    head = happening(counted, terms, found, needs) if counted and found.happened else None
-    if head is not None:
-        return [head if rows else head._replace(distinct=None)]
-    return [Head(base, *_number(base, found.mapping), _analysis(aggregates)) for base in rows]
-
-
 def _counted(
-    count: Term, terms: Sequence[Term], aggregates: Sequence[Term], found: Restrictions, needs: Needs
+    count: Term | None,
+    terms: Sequence[Term],
+    aggregates: Sequence[Term],
+    found: Restrictions,
+    needs: Needs,
+    *,
+    ranked: Term | None,
 ) -> list[Head]:
-    """Return what is counted: the class first named after the count word, else last before it, else what is related.
-
-    "How often" counts what happened, whatever to.
-    """
-    named = classes_named(terms)
-    if count.text in CUES["how_often"] and not any(map(found.mapping.happens, named)):
-        event = found.mapping.event_of({*found.named.values()} or named, dated=found.dated)
+    """Return what is counted; "how often" counts what happened, and "most" (no count word) where no class is left."""
+    mapping, named = found.mapping, classes_named(terms)
+    if count is not None and count.text in CUES["how_often"] and not any(map(mapping.happens, named)):
+        event = mapping.event_of({*found.named.values()} or named, dated=found.dated)
         if event is None or len(aggregates) > 1:
             raise UnclearError("it is not clear what is counted")
         return [Head(event)]
-    common = set.intersection(*(t.owners("value") for t in found.values)) if found.values else set()
+    rows = _rows_counted(count, terms, found)
+    base = rows or (class_of(ranked) if ranked else None)
+    if base is not None and (head := happening(base, terms, found, needs)) is not None:
+        return [head if rows else head._replace(distinct=None)]
+    if rows is None:
+        if count is not None:
+            raise UnclearError("nothing is named that could be counted")
+        return []
+    said = count.text if count is not None else ""
+    measure = None if said[-1:] in CUES["rows"] else _stock(rows, mapping)
+    if said.endswith("多少") and measure is None and measure_meant(rows, mapping):
+        raise UnclearError(f"it is not clear whether {said!r} asks for rows or for their sum")
+    return [Head(rows, measure, "sum" if measure else "count", _analysis(aggregates))]
+
+
+def _rows_counted(count: Term | None, terms: Sequence[Term], found: Restrictions) -> str | None:
+    """Return the class first named after a count word, else last before it, else what is related."""
+    at = terms.index(count) if count is not None else len(terms)
+    near = terms_of((*terms[at:], *terms[:at][::-1]), "class")[:1]
+    common = set.intersection(*(t.owners("value") for t in found.values)) if found.values and count else set()
     spoken = [found.related_class] if found.related_class else [*common] if len(common) == 1 else []  # chief physicians
-    at = terms.index(count)
-    near = terms_of((*terms[at:], *terms[:at][::-1]), "class")
-    for base in [class_of(near[0]) or ""] if near else spoken:
-        if (head := happening(base, terms, found, needs)) is not None:
-            return [head]
-        number = _number(base, found.mapping) if count.text[-1] not in CUES["rows"] else (None, "count")
-        if count.text.endswith("多少") and _stood_for(near[:1], found.mapping) and not number[0]:
-            raise UnclearError(f"it is not clear whether {count.text!r} asks for rows or for their sum")
-        return [Head(base, *number, _analysis(aggregates))]
-    raise UnclearError("nothing is named that could be counted")
+    return class_of(near[0]) if near else next(iter(spoken), None)
 
 
 def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: Needs) -> Head | None:
@@ -193,10 +197,12 @@ def _measuring(terms: Sequence[Term], mapping: DatabaseMapping) -> Iterator[Term
     """Yield the terms that may be measures; 商品数量 is how many things there are, not an attribute called 数量."""
     for i, term in enumerate(terms):
         owners = term.owners("attribute")
-        beside = name_of(term) == "count" and any(
-            t.end == term.start and t.of("class") for t in terms[max(0, i - 1) : i]
-        )
-        if not beside or classes_named(terms) & (owners | {mapping.happens(owner) for owner in owners}):
+        before = terms_of(terms[max(0, i - 1) : i], "class") if name_of(term) == "count" else []
+        if (
+            not before
+            or before[0].end < term.start
+            or classes_named(terms) & (owners | {mapping.happens(owner) for owner in owners})
+        ):
             yield term
 
 
@@ -204,8 +210,7 @@ def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -
     """Return the measures that are named: of several of one name the nearest to what is named, then what happens."""
     found: list[_Measured] = []
     for term in _measuring(terms, mapping):
-        named = [(m.owner, mapping.attribute(m.name)) for m in term.of("attribute")]
-        choices = [(owner, attribute) for owner, attribute in named if is_measure(attribute)]
+        choices = _choices(term, terms, mapping)
         if len(choices) > 1:
             ways = {owner: mapping.ways(owner, needs) for owner, _ in choices}
             steps = {owner: sum(min(map(len, some)) for some in way) for owner, way in ways.items() if way is not None}
@@ -219,11 +224,20 @@ def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -
     return found
 
 
+def _choices(term: Term, terms: Sequence[Term], mapping: DatabaseMapping) -> list[tuple[str, Attribute]]:
+    """Return what a term may measure, each with its class: dates where the first or the last is asked for."""
+    dated = any(name_of(one) in _EXTREMES for one in terms)
+    named = [(m.owner, mapping.attribute(m.name)) for m in term.of("attribute")]
+    return [one for one in named if (one[1].type == "date" if dated else is_measure(one[1]))]
+
+
 def _heads(one: _Measured, words: Sequence[Term], ranking: Ranking | None) -> list[Head]:
     analysis = _analysis(words)
     usual: Aggregate = _PLAIN.get(one.attribute.aggregation or "", "max")
     plain = list(dict.fromkeys(_PLAIN[name_of(w)] for w in words if name_of(w) in _PLAIN)) or [usual]
-    if ("sum" in plain and usual != "sum") or (plain == ["max"] and not ranking):
+    extremes = _EXTREMES.keys() & set(map(name_of, words))
+    added = ("sum" in plain and usual != "sum") or (plain == ["max"] and not ranking)
+    if (ranking or extremes != {*plain}) if one.attribute.type == "date" else added:
         raise UnclearError(f"{one.term.text!r} cannot be added up")
     if analysis and len(plain) > 1:
         raise UnclearError("more than one analysis is asked of one measure")
@@ -250,10 +264,8 @@ def part_and_whole(
     if len(heads) == 1:
         return heads[0], None
     # what percentage of the limit is used: the whole stands first
-    whole_first = asked.of("share")[0].name == "whole_first" and asked < min(
-        terms_of(terms, "attribute"), default=asked
-    )
-    part, whole = heads[::-1] if whole_first else heads
+    first = asked < min(terms_of(terms, "attribute"), default=asked)
+    part, whole = heads[::-1] if first and asked.of("share")[0].name == "whole_first" else heads
     if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
         raise UnclearError("a share needs two measures in one unit")
     return part, whole.measure

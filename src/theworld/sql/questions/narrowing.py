@@ -93,14 +93,8 @@ class Restrictions:
         reached = {step.target for item in (*merged, *related, *given) for step in item.path}
         had = [term for term in self.had if not term.owners("class") & {base, *reached}]
         had = [term for term in had if all(self.mapping.path(base, one, single=True) for one in term.owners("class"))]
-        return (
-            *merged,
-            *self.compared,
-            *related,
-            *given,
-            *(self._given(term, base) for term in had),
-            *self._done(base, merged),
-        )
+        given += [self._given(term, base) for term in had]
+        return (*merged, *self.compared, *related, *given, *self._done(base, merged))
 
     def _done(self, base: str, merged: Sequence[Filter]) -> list[Filter]:
         """Return that rows have the date of a verb that only says that they happened: trainings completed."""
@@ -169,13 +163,12 @@ class Restrictions:
         event = self.mapping.event_of([base], dated=self.dated) if term.of("traded") and not own else None  # never sold
         if len(own) + len(classes) != 1 and event is None:
             raise UnclearError(f"{term.text!r} is not about these rows")
-        if event is not None or classes:
-            classes = [event] if event is not None else classes
-            path = self._path(base, classes[0]) if event is None else self.mapping.over(event, base, event)
-            key = self.mapping.classes[classes[0]].key
-            return Filter(path, classes[0], key, "exists", (), term.written, negated=negated)
-        path = self._path(base, owner)
-        return Filter(path, owner, own[0].column or "", "filled", _nothing(own[0]), term.written, negated=negated)
+        if own:
+            path, empty = self._path(base, owner), _nothing(own[0])
+            return Filter(path, owner, own[0].column or "", "filled", empty, term.written, negated=negated)
+        path = self._path(base, classes[0]) if event is None else self.mapping.over(event, base, event)
+        met = event or classes[0]
+        return Filter(path, met, self.mapping.classes[met].key, "exists", (), term.written, negated=negated)
 
     def _key(self, term: Term, base: str) -> str | None:
         """Return the column of rows with the key of what they have or lack: companies without an owner."""
@@ -187,11 +180,9 @@ class Restrictions:
         path = self.mapping.path(base, class_id, via=self.via)
         between = [s.target for s in (path or ())[:-1] if not s.single and s.link is None and s.target not in self.via]
         lines = any(self.mapping.happens(one) == base for one in between)  # orders with a product among their lines
-        if (
-            (lines or self.happened)
-            and (path is None or between)
-            and (event := self.mapping.event_of([base, class_id], dated=self.dated)) is not None
-        ):
+        met = (lines or self.happened) and (path is None or between)
+        event = self.mapping.event_of([base, class_id], dated=self.dated) if met else None
+        if event is not None:
             return self.mapping.over(event, base, class_id)
         if path is None and self.mapping.path(class_id, base, single=True) is not None:
             return self.mapping.over(class_id, base, class_id)  # a repair is of one bicycle, and so of one customer
@@ -246,7 +237,9 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     for i, term in enumerate(terms):
         if term in found.used:
             continue
-        if term.of("entity"):
+        if term.of("or"):
+            found.alternatives.append((terms[max(0, i - 1)], terms[min(i + 1, len(terms) - 1)]))
+        elif term.of("entity"):
             classes = term.owners("entity") & classes_named(terms) or term.owners("entity")
             if len(classes) > 1:  # of several the one that the question speaks of
                 raise UnclearError(f"{term.text!r} is the name of more than one thing")
@@ -258,10 +251,6 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
         else:
             continue
         found.used.add(term)
-    for i, term in enumerate(terms):
-        if term.of("or"):
-            found.alternatives.append((terms[max(0, i - 1)], terms[min(i + 1, len(terms) - 1)]))
-            found.used.add(term)
     _numbers(terms, found)
     if lost := found.negated - found.used:
         raise UnclearError(f"it is not clear what is not {min(lost).text!r}")
@@ -352,22 +341,22 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
     for i, term in enumerate(terms):
         if not term.of("number"):
             continue
-        after = not (i and terms[i - 1].of("compared"))
-        place, words = i - 2 + after, terms_of(terms[i + 1 : i + 2], "compared_after") if after else [terms[i - 1]]
-        if not words or not terms_of(terms[max(0, place) : place + 1], "attribute"):  # stock 0, over 3 beds
-            place = next((at for at in (i - 1, i + 1) if at >= 0 and terms_of(terms[at : at + 1], "attribute")), -1)
-        if place < 0 or found.compared:
+        before = terms_of(terms[max(0, i - 1) : i], "compared")
+        words = before or terms_of(terms[i + 1 : i + 2], "compared")
+        beside = [*(terms[max(0, i - 2) : i - 1] if before else terms[max(0, i - 1) : i]), *terms[i + 1 : i + 2]]
+        named = terms_of(beside, "attribute")[:1]  # a stock over 3, over 3 beds, stock 0
+        if not named or found.compared:
             raise UnclearError(f"it is not clear what {term.text!r} is")
-        kind = words[0].of("compared_after" if after else "compared")[0].name if words else "="
-        class_id, attribute = _measure_named(terms[place], classes_named(terms), found.mapping)
+        kind = words[0].of("compared")[0].name if words else "="
+        class_id, attribute = _measure_named(named[0], classes_named(terms), found.mapping)
         quantity: Quantity = term.of("number")[0].value
         value = _in_unit_of(attribute, quantity)
         if value is None:
             raise UnclearError(f"{term.text!r} is not in the unit of {attribute.id}")
         shown = value if isinstance(value, int) else f"{value:.15g}"
-        label, column = f"{terms[place].text} {kind} {shown}", attribute.column or ""
+        label, column = f"{named[0].text} {kind} {shown}", attribute.column or ""
         found.compared.append(Filter((), class_id, column, cast("Operator", kind), (value,), label))
-        found.used |= {term, terms[place], *words}
+        found.used |= {term, *named, *words}
 
 
 def _in_unit_of(attribute: Attribute, quantity: Quantity) -> int | float | None:
@@ -377,15 +366,6 @@ def _in_unit_of(attribute: Attribute, quantity: Quantity) -> int | float | None:
         units = (unit_of(quantity.unit).base,)  # the only money there is
     value, exact = next((v for unit in units if (v := quantity.in_unit(unit)) is not None), None), quantity.value
     return exact if isinstance(exact, int) and 2**53 <= exact < 2**63 and float(exact) == value else value
-
-
-def only_amount(class_id: str, mapping: DatabaseMapping) -> Attribute | None:
-    """Return the one measure of rows that is added up, where it is of money; of rows that end (a salary) none is."""
-    added = [one for one in mapping.measures[class_id] if one.aggregation == "sum"]
-    dates = [one for one in mapping.attributes[class_id].values() if one.type == "date"]
-    ends = {one.column for one in dates if one.labels.end_in(CUES["endings"])}
-    counted = ends <= mapping.classes[class_id].counts.keys()
-    return added[0] if len(added) == 1 and counted and added[0].labels.end_in(CUES["amounts"]) else None
 
 
 def _measure_named(term: Term, named: set[str], mapping: DatabaseMapping) -> tuple[str, Attribute]:

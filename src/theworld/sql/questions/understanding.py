@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import get_args
 
 from theworld.ontology import Attribute, Labels, Words
@@ -19,8 +19,8 @@ from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, with_unsaid
 from theworld.sql.questions.grouping import by_class, find_grouping, group_of, timed, usual_date
 from theworld.sql.questions.lexicon import CUES, Meaning, Term, class_of, classes_named, dates_of, terms_of
-from theworld.sql.questions.measures import Head, find_heads, happening, name_of, part_and_whole
-from theworld.sql.questions.narrowing import Restrictions, find_restrictions, only_amount, says_more
+from theworld.sql.questions.measures import Head, find_heads, happening, measure_meant, name_of, part_and_whole
+from theworld.sql.questions.narrowing import Restrictions, find_restrictions, says_more
 from theworld.state.tables import TableShape
 from theworld.text.calendar import CalendarUnit
 from theworld.text.tokens import Language
@@ -88,8 +88,6 @@ class _Reading:
         terms, found = self._terms, self.found
         if terms_of(terms, "latest"):
             return (_plan_latest(terms, found),)
-        if terms_of(terms, "extreme"):
-            return tuple(map(self._plan, self._extremes()))
         averaged = self._averaged()
         if averaged is not None:
             return (averaged,)
@@ -97,7 +95,7 @@ class _Reading:
         ranking, said = self._ranking()
         shares = terms_of(terms, "share")
         free = [term for term in terms if term not in used | said | {*shares}]
-        heads, ranked = self._heads(free, ranking)
+        heads, ranked = self._heads(free, ranking), ranking.what if ranking else None
         if shares and (ranking is not None or unit is not None):
             raise UnclearError("shares are not ranked or grouped by time")
         if shares:
@@ -125,22 +123,13 @@ class _Reading:
         if ranking is None and not aggregates and any(term.text in together for term in self._terms):
             self.unsaid.append(("rows", self._mapping.lookup.classes[base].labels))
             return [Head(base)], None
-        sized = ranking is not None and not ranking.of_number and bool(terms_of(self._terms, "superlative"))
-        amount = only_amount(base, self._mapping) if [*filter(None, aggregates)] == ["average"] * (not sized) else None
+        sized = ranking is not None and bool(terms_of(self._terms, "superlative"))
+        meant = [*filter(None, aggregates)] == ["average"] * (not sized)
+        amount = measure_meant(base, self._mapping, sized=not (ranking and ranking.of_number)) if meant else None
         self.unsaid += [("amount", amount.labels)] if amount else []
         heads = [Head(base, amount, "sum" if sized else "average")] if amount else []
-        return heads, what if base in self._mapping.named else None
-
-    def _extremes(self) -> list[Head]:
-        """Return the first or the last date of rows: the earliest order date."""
-        terms = self._terms
-        own = {(m.owner, self._mapping.attribute(m.name)) for t in terms for m in t.of("attribute")}
-        dates = [(base, attribute) for base, attribute in own if attribute.type == "date"]
-        others = terms_of(terms, "aggregate", "superlative", "top", "each", "share", "unit_of_time", "which")
-        if others or len(dates) != 1:
-            raise UnclearError("it is not clear what is the earliest or the latest")
-        names = dict.fromkeys(t.of("extreme")[0].name for t in terms_of(terms, "extreme"))
-        return [Head(*dates[0], "min" if name == "lowest" else "max") for name in names]
+        rows_asked = base in self._mapping.named or terms_of(self._terms, "top", "which")
+        return heads, what if rows_asked else None
 
     def _averaged(self) -> Plan | None:
         """Return the plan of how much there is of something for each of another: 平均每个客户, tracks per album.
@@ -165,27 +154,23 @@ class _Reading:
             raise UnclearError("it is not clear what the average is of")
         return replace(plans[0], aggregate="average", per=group)
 
-    def _heads(self, free: Sequence[Term], ranking: Ranking | None) -> tuple[list[Head], Term | None]:
-        """Return the measures asked for, and the class whose rows are ranked by them."""
-        terms, found, ranked = self._terms, self.found, ranking.what if ranking else None
+    def _heads(self, free: Sequence[Term], ranking: Ranking | None) -> list[Head]:
+        """Return the measures asked for."""
+        terms, found = self._terms, self.found
         if self._elapsed is not None:
             if {name_of(term) for term in terms_of(free, "aggregate")} - {"average"}:
                 raise UnclearError("of the time between two dates only average, maximum and minimum are read")
-            return [self._elapsed], ranked
+            return [self._elapsed]
         heads = find_heads(free, found, found.needs(terms), ranking)
         told = terms_of(free, "attribute")
         of_named = any(t.owners("attribute") & {*found.named.values()} for t in told)
         plain = not ranking and not terms_of(free, "aggregate", "each", "unit_of_time")
         if of_named and plain and not all(map(self._measured, told)):
-            return [], ranked  # attributes of something named are asked for, some of which are no measures
-        if not heads and ranked is not None:
-            heads = find_heads([*free, ranked], found, [], ranking and ranking._replace(of_number=False))
-            if not terms_of(terms, "top", "which"):
-                ranked = None  # "the smallest limit" asks for the limit, "the smallest 3" and "which" for rows
+            return []  # attributes of something named are asked for, some of which are no measures
         which = any(a.of("which") and b.of("class") and not b.of("attribute") for a, b in pairwise(terms))
         if heads and ranking is None and which:
             raise UnclearError("it is not clear whether instances or a figure are asked for")
-        return heads, ranked
+        return heads
 
     def _measured(self, term: Term) -> bool:
         return any(is_measure(self._mapping.attribute(m.name)) for m in term.of("attribute"))
@@ -204,10 +189,12 @@ class _Reading:
         places = [terms.index(term) for term in (*which, *tops, *superlatives)]
         following = [term for i in places for term in terms[i + 1 : i + 2]]
         of_number = any(term.text in CUES["of_number"] for term in superlatives)
-        kinds = [t for t in following if t.of("attribute") and not self._measured(t)] if tops or which else []
+        rows, plain = tops or which, [term for term in following if not self._measured(term)]
+        kinds = terms_of(plain, "attribute") if rows else []
         if of_number:
             kinds += terms_of(following[: len(which)], "attribute")  # which grade has the most students
-        what = next((t for t in following if t.of("class", "role") or t in kinds), None)
+        told = following if rows else plain  # the smallest limit is the limit; the smallest 3 and "which" are rows
+        what = next((t for t in told if t.of("class", "role") or t in kinds), None)
         return Ranking(size, highest, of_number, what), {*tops, *superlatives, *which, *([what] if what else [])}
 
     def _plan(
@@ -339,9 +326,8 @@ def _described_by(class_id: str, mapping: DatabaseMapping, but: str | None = Non
     """Return the first attributes of rows, but for a column and for those that name them."""
     table = mapping.classes[class_id]
     told = {but, table.key, table.label.zh, table.label.en, table.given}
-    return tuple(one for one in mapping.attributes[class_id].values() if one.column not in told and one.confidence)[
-        :MOST_SHOWN
-    ]
+    own = (one for one in mapping.attributes[class_id].values() if one.column not in told and one.confidence)
+    return tuple(islice(own, MOST_SHOWN))
 
 
 def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> str:
@@ -349,7 +335,6 @@ def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> st
     asked = [i for i, t in enumerate(terms) if t.of("which")][:1]
     near = [t for i in asked for t in (*terms[i + 1 : i + 2], *terms[max(0, i - 1) : i]) if not t.of("entity")]
     related = [found.related_class] if found.related_class and not asked else []
-    near += terms[::-1] if related else []
     near += [] if asked or related else terms[:1]  # members from Oslo
     bases = owners or [t.of("class")[0].name for t in terms_of(near, "class")][:1] or related
     if len(bases) != 1:
@@ -377,16 +362,13 @@ def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
 
 def _latest_and_owner(terms: Sequence[Term], found: Restrictions) -> tuple[str, str | None]:
     """Return the class whose latest rows are asked for, and that of whose rows they are, where one is named."""
-    mapping = found.mapping
+    mapping, relations = found.mapping, found.mapping.lookup.relations
     owners = {owner for t in terms for owner in t.owners("attribute")}
-    named = classes_named(terms) | {
-        mapping.lookup.relations[one].source for one in found.via if one in mapping.lookup.relations
-    }
+    named = classes_named(terms) | {relations[one].source for one in found.via if one in relations}
     rows = [one for one in (owners or named) if mapping.classes[one].time is not None]
     rows = rows or [one for one in named if _last_by(one, mapping)]
-    by_verb = named if not rows else set()  # when somebody last borrowed a book: a loan, of whatever book
-    rows = rows or [*found.dated]
-    others = {t.of("class")[0].name for t in terms_of(terms, "class")} - {*rows} - by_verb or {*found.named.values()}
+    others = (classes_named(terms) - {*rows} if rows else set()) or {*found.named.values()}
+    rows = rows or [*found.dated]  # when somebody last borrowed a book: a loan, of whatever book
     # Whose is the latest: "which customer ... last", "the last customer to ...".
     asked = any(a.of("which", "latest") and b.owners("class") & others for a, b in pairwise(terms))
     if len(rows) != 1 or len(others) > 1 or asked:
