@@ -118,6 +118,18 @@ def test_an_english_question_is_not_nearest_to_what_is_merely_english(encoder: E
     assert np.array_equal(chinese, encoder.encode("query: ", "急救箱在哪？").vector), "no Chinese one is changed"
 
 
+def test_a_question_in_traditional_characters_is_near_notes_in_either_script(encoder: E5Encoder) -> None:
+    """Its vector lies between those of both scripts; its token vectors are those of the simplified question."""
+    asked, other = "滑鼠游標太小怎麼調", "滑鼠游标太小怎么调"
+    both = encoder.encode("query: ", asked, "query")
+    alone = [encoder.encode("query: ", text).vector for text in (asked, other)]
+    assert min(float(both.vector @ one) for one in alone) > float(alone[0] @ alone[1])
+    simplified = encoder.encode("query: ", other, "query").tokens
+    assert both.tokens is not None
+    assert simplified is not None
+    assert np.array_equal(both.tokens.vectors, simplified.vectors)
+
+
 @pytest.mark.parametrize("damage", [lambda raw: b"XXXX" + raw[4:], lambda raw: raw[:5_000_000], lambda raw: raw[:3]])
 def test_another_file_is_no_weights(weights: Path, tmp_path: Path, damage: Any) -> None:
     path = tmp_path / weights.name

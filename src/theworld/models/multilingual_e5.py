@@ -24,7 +24,7 @@ from theworld.errors import ModelError
 from theworld.models.onnx_encoder import Kind, LocalEmbedder, encodable, new_session, token_vectors
 from theworld.models.protocols import Embedded, FloatArray, unit
 from theworld.packages import check_weights, package_file, weights_id
-from theworld.text.tokens import has_ideographs
+from theworld.text.tokens import has_ideographs, simplified
 
 GRAPH = Path(__file__).parent / "data" / "e5_small.onnx"
 """The encoder without its weights."""
@@ -110,7 +110,8 @@ class E5Encoder:
     def encode(self, prefix: str, text: str, kind: Kind = "passage") -> Embedded:
         """Return the vector of prefix and text, and the token vectors of the text's words, less their usual mean.
 
-        An English question's vector is less that of English questions.
+        An English question's vector is less that of English questions. That of one in traditional characters is between
+        those of both scripts, since its documents may be in either, and its words are those of the simplified one.
 
         Function words of a query have theirs: left out of Chinese ones, four sets measured the same.
         """
@@ -120,6 +121,9 @@ class E5Encoder:
         whole = unit(pooled)
         if kind == "query" and not has_ideographs(text):
             whole = unit(whole - self._english)
+        elif kind == "query" and (other := simplified(text)) != text:
+            pooled, ids, hidden = self.hidden(prefix, other)
+            whole = unit(whole + unit(pooled))
         return Embedded(whole, token_vectors(ids, hidden - self._mean))
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
