@@ -16,6 +16,9 @@ LABORATORY = (
     "Curie's life.md [1]\nMarie Curie was born in Warsaw. Pierre Curie worked with her in Paris. The chief of the "
     "laboratory was Gabriel Lippmann."
 )
+ASTRONOMER = (
+    "《郭守敬》：# 郭守敬\n\n郭守敬，字若思，1231年生于顺德府邢台。1280年，新历编成，名为《授时历》，次年颁行。"
+)
 LIBRARY = (
     "tianyi-pavilion.md › 天一阁 [1]\n天一阁坐落在宁波市月湖西侧，是私家藏书楼。它由范钦主持建造，建于1561年至1566年。"
 )
@@ -26,7 +29,9 @@ LIBRARY = (
     [
         ("Who was the commander of Apollo 11?", MOON, "Where was he born?", "Where was Neil Armstrong born?"),
         ("Who was the chief of the laboratory?", LABORATORY, "When did he die?", "When did Gabriel Lippmann die?"),
+        ("天一阁是由谁主持建造的？", LIBRARY, "他是哪里人？", "范钦是哪里人？"),
         ("天一阁是由谁主持建造的？", LIBRARY, "它在哪里？", "天一阁在哪里？"),
+        ("《授时历》是谁编的？", ASTRONOMER, "他出生在哪里？", "郭守敬出生在哪里？"),
     ],
 )
 def test_a_pronoun_stands_for_the_name_in_the_sentence_that_answers(question, answer, follow_up, alone):

@@ -1,8 +1,7 @@
 """Chinese follow-ups: an ellipsis gets the frame of the question before, an ordinal its item, a pronoun its antecedent.
 
-A pronoun stands for the name that is all the last answer says, else for the topic of the last question. What has no
-sure antecedent keeps its words and gets the question before in brackets, with the beginning of an answer that may be
-meant.
+A pronoun stands for the name that the last answer gives, else for the topic of the last question. What has no sure
+antecedent keeps its words and gets the question before in brackets, with the beginning of an answer that may be meant.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from theworld.references.config import any_of, pattern_of
 from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
 from theworld.references.frames import ASKING, MEASURE, ORDINAL, with_context
 from theworld.references.history import last_answer
-from theworld.references.topics import TIME, bare, joined_names, topic_of, topic_tokens
+from theworld.references.topics import TIME, answering, bare, joined_names, topic_of, topic_tokens
 from theworld.text.sentences import in_frame
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
@@ -58,6 +57,9 @@ _WHO_IS = re.compile("[^的]+是(?:谁|哪位|什么人)")
 _CLAUSE = re.compile("[了过着]$|[被把让没在]")  # what happens is no topic: 被查到了呢, 放假在家的呢
 _DESCRIBED = re.compile(rf".的.|\d|[一二两三四五六七八九十几百][年月天周日岁]|{TIME.pattern}")  # no mere name
 _SAYS = re.compile(rf"都[很是不有没]|很|非常|更|没有|由|.比|.是|[\d一二两三四五六七八九十]\s*{MEASURE}")
+_WHO = re.compile("谁|哪位")
+_BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
+_BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 _NO_PERSON = r"\d|«chinese.things»$"
 
@@ -129,13 +131,13 @@ class ChineseFollowUp(FollowUp):
         return Antecedent(topic, before.source) if topic and not no_person else None
 
     def _name_asked(self, *, thing: bool) -> Antecedent | None:
-        """Return the name that is all the last answer says, of names compared the one it holds."""
+        """Return the name that the last answer gives, of names compared the one it holds."""
         compared = joined_names(bare(re.split("[谁哪]", fold_in_place(self.asked))[0]))
         answer, said = last_answer(self.history)
         chosen = [name for name in compared if name in fold_in_place(answer)]
         name = chosen[0] if len(chosen) == 1 else "和".join(compared)
         if not (name or (thing and _BY_WHAT.search(self.asked))):
-            name = name_in_answer(answer)
+            name = name_given(self.asked, answer, person=not thing)
         return Antecedent(name, self.before.source if compared else said) if name else None
 
     def _dependent(self) -> Standalone:
@@ -199,3 +201,31 @@ def name_in_answer(answer: str) -> str:
     folded = fold_in_place(name)
     says = _SAYS.search(folded) or any_of("chinese", "verbs").search(folded)
     return name if len(name) <= LONGEST_NAME and _NAME.fullmatch(name) and not says and topic_tokens(name) else ""
+
+
+def name_given(question: str, answer: str, *, person: bool) -> str:
+    """Return the name that is all an answer says; of a person asked for, the first one in the sentence that answers.
+
+    That is the first run of characters that neither the question has nor a verb, a particle or a time is. Unless that
+    sentence is all, or says the predicate again, it has to be there twice; else a passage is about its title.
+    """
+    asked = fold_in_place(question)
+    name = name_in_answer(answer)
+    who = _WHO.search(asked)
+    if name or not person or who is None:
+        return name
+    sentence = answering(question, answer)
+    folded = fold_in_place(sentence)
+    said = [(start, start + 2) for start in range(len(folded) - 1) if folded[start : start + 2] in asked]
+    no_name = f"{TIME.pattern}|{any_of('chinese', 'verbs').pattern}|{_BESIDE_A_NAME}"
+    said += [match.span() for match in re.finditer(no_name, folded)]
+    known = {place for span in said for place in range(*span)}
+    runs = "".join(" " if place in known else character for place, character in enumerate(sentence)).split()
+    names = (name_in_answer(run) for run in runs if len(run) > 1 and not pattern_of(_NO_PERSON).search(run))
+    name = next(filter(None, names), "")
+    predicate = bare(asked[who.end() :]).removesuffix("的")
+    again = len(predicate) > 1 and predicate in folded
+    if again or sentence.strip() == answer.strip() or answer.count(name) > 1:
+        return name
+    about = _BEGINS_WITH_ITS_TITLE.match(answer)
+    return about[1] if about and about[1] not in asked else ""
