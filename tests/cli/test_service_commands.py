@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import socket
 import sys
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 from theworld.cli import serve
+from theworld.errors import StoreError
 from theworld.service.requests.record import FinishedRequest, record_of
 from theworld.service.requests.running import run_graph
 from theworld.settings import Settings
@@ -114,6 +116,28 @@ def test_a_port_in_use_is_told_before_models_are_loaded(cli, own):
     assert f"port {port} of 127.0.0.1" in refused.err
     assert "--port" in refused.err
     assert "Loading" not in refused.err
+
+
+def test_a_store_that_can_only_be_read_is_refused_in_one_line(cli, own, monkeypatch):
+    def only_read(folder, *given, writable=False, **options):
+        if writable:  # what SQLite says on a read-only file system, which permission bits are not for the superuser
+            raise StoreError("the ledger failed: unable to open database file.", where=str(folder))
+        return open_database(folder, *given, **options)
+
+    monkeypatch.setattr("theworld.stores.ledger.opening.open_database", only_read)
+    monkeypatch.setattr("uvicorn.run", lambda *_given, **_options: pytest.fail("it went on"))
+    refused = cli("serve", "--store", own, "--port", "0")
+    assert (refused.code, refused.err.count("\n")) == (4, 1)
+    assert "unable to open database file" in refused.err
+
+
+@pytest.mark.parametrize(("workers", "said"), [("1", "Open http"), ("2", "Starting 2 processes.")])
+def test_the_address_is_told_as_one_that_answers_or_will(monkeypatch, workers, said):
+    monkeypatch.setenv("THEWORLD_SERVICE__WORKERS", workers)
+    line = logging.LogRecord("x", 20, "", 0, "Uvicorn running on http://127.0.0.1:1 (Press CTRL+C to quit)", None, None)
+    assert serve._say_open(line)
+    assert line.msg.startswith(said)
+    assert line.msg.endswith("Open http://127.0.0.1:1 in a browser (Ctrl-C stops)")
 
 
 def test_a_service_without_its_packages_says_how_to_install_them(cli, own, monkeypatch):

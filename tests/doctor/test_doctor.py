@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,6 +64,17 @@ def test_every_part_is_looked_at_and_nothing_is_changed(settings: Settings) -> N
     assert {name: data for name, data in files(settings.store).items() if not name.endswith(("-wal", "-shm"))} == {
         name: data for name, data in before.items() if not name.endswith(("-wal", "-shm"))
     }
+
+
+@pytest.mark.parametrize(
+    ("free", "total", "said"),
+    [(3_200_000, 4_000_000, "3.2 of 4.0 MB free"), (12_340_000_000, 50_000_000_000, "12.3 of 50.0 GB free")],
+)
+def test_a_small_disk_is_told_in_megabytes(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, free: int, total: int, said: str
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free, total=total))
+    assert found(settings)["disk"].said == said
 
 
 def test_a_projection_that_is_behind_is_told(settings: Settings) -> None:

@@ -95,6 +95,14 @@ def test_the_tool_answers_with_sources(resources: Resources) -> None:
     assert reply.artifact.citations
 
 
+@pytest.mark.parametrize("question", ["", "?!", "x" * 30_000])
+def test_the_tool_says_what_is_wrong_with_a_question(resources: Resources, question: str) -> None:
+    tool = ask_tool(build_graph(resources))
+    assert tool.invoke({"question": question}).startswith("question: it ")
+    reply = tool.invoke({"type": "tool_call", "id": "1", "name": tool.name, "args": {"question": question}})
+    assert reply.status == "error"
+
+
 @pytest.mark.parametrize("given", [{}, {"store": Path("a"), "graph": object()}, {"store": Path("a"), "k": 0}])
 def test_what_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"store|k"):

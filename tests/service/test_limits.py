@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import threading
 from copy import copy
 from dataclasses import replace
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -15,6 +18,7 @@ from fastapi.testclient import TestClient
 from scripted_server import scripted_server
 from service_cases import LOCAL, TWO_HOP, Held, code, data_of, leave_half_way, settings_over, wait_until
 from service_process import listening
+from theworld.errors import StoreError
 from theworld.graph import build_graph
 from theworld.service.api.documents import MAX_DOCUMENTS
 from theworld.service.api.replies import redacted, without_internals
@@ -131,6 +135,43 @@ class TestOverHttp:
     def test_a_wrong_method_is_told_all_methods_of_the_address(self, client):
         reply = client.put("/api/v1/documents", json={})
         assert (code(reply), reply.headers["allow"]) == ((405, 1007), "DELETE, GET, POST")
+
+    @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+    def test_health_is_told_to_head_too(self, client, path):
+        reply = client.head(path)
+        assert (reply.status_code, reply.headers["content-type"]) == (200, "application/json")
+        assert client.post(path).headers["allow"] == "GET, HEAD"
+
+    @pytest.mark.parametrize(
+        ("path", "body", "said"),
+        [
+            ("/v1/embeddings", {"model": "theworld-en", "input": [1, 2]}, "input: token arrays are not understood"),
+            ("/v1/embeddings", {"model": "theworld-en", "input": [[1], [2]]}, "input: token arrays are not understood"),
+            ("/v1/embeddings", {"model": "theworld-en", "input": 7}, "body.input: Input should be a valid string"),
+            ("/v1/rerank", {"query": "x", "documents": [7]}, "body.documents.0: Input should be a valid string"),
+            (SEARCH, {"query": "x", "strict": "no"}, "body.strict: true or false is wanted"),
+        ],
+    )
+    def test_what_is_wrong_is_told_in_the_callers_words(self, client, path, body, said):
+        reply = client.post(path, json=body)
+        assert said in reply.text
+        assert not [word for word in ("constrained", "Value error") if word in reply.text]
+
+    def test_a_full_disk_is_told_and_its_cause_logged(self, service, monkeypatch, caplog):
+        app = create_app(service)
+        for error, said in (
+            (StoreError("the ledger failed: database or disk is full.", where="/srv/x"), ": the disk is full"),
+            (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/srv/x"), ": the disk is full"),
+            (StoreError("the ledger failed: disk I/O error.", where="/srv/x"), ""),
+        ):
+            monkeypatch.setattr(service.documents, "delete", Mock(side_effect=error))
+            with TestClient(app, raise_server_exceptions=False, **LOCAL) as client:
+                reply = client.request("DELETE", "/api/v1/documents", json={"ids": ["a"]})
+            assert code(reply) == (503, 2005)
+            assert ("disk is full" in reply.json()["message"]) == bool(said)
+            assert "/srv" not in reply.text
+            assert reply.headers["x-trace-id"] in caplog.text
+            assert str(error) in caplog.text
 
     @pytest.mark.parametrize(
         "more",
@@ -277,6 +318,9 @@ class TestOverHttp:
                 reply = client.post(SEARCH, json=body)
                 assert code(reply) == (422, 2002), "the caller's own deadline, shorter than the service's"
                 assert reply.json()["data"]["deadline_ms"] == 1
+                assert "own deadline_ms of 1 was too short" in reply.json()["message"]
+            chinese = client.post(SEARCH, json={**late, "query": "one more"}, headers={"Accept-Language": "zh"})
+            assert chinese.json()["message"].endswith("请求自带的 deadline_ms（1 毫秒）过短。")
             retrieval = service.settings.retrieval.model_copy(update={"deadline_ms": 1})
             short = replace(service.resources, settings=service.settings.model_copy(update={"retrieval": retrieval}))
         impatient = replace(service, resources=short, graph=build_graph(short))

@@ -11,9 +11,12 @@ from contextlib import suppress
 
 import httpx
 import pytest
+import uvicorn
 
-from service_cases import TWO_HOP, wait_until
+from service_cases import TWO_HOP, settings_over, wait_until
 from service_process import START_S, served
+from theworld.service.app import create_app
+from theworld.service.documents import DocumentWriter
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.request_log import RequestJournal
 
@@ -135,6 +138,73 @@ def test_several_workers_share_store_and_metrics(copy_of_demo):
         # Whichever worker is asked tells of all; a reply is counted when it has been sent, a record when it is written.
         expected = {"requests_total": 20, "log_written": 20, "log_waiting": 0, "requests_present": 0}
         wait_until(lambda: {name: told(client, name) for name in expected} == expected)
+
+
+def test_several_workers_take_turns_at_writing(copy_of_demo, tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "light.md").write_text("# Old Light\n\nIt stands on a granite island.\n", "utf-8")
+    replies = []
+
+    def write(number):
+        for turn in range(3):  # each time by a connection of its own: any worker may take it
+            content = f"# Note {number}\n\nText {turn} of note {number}.\n"
+            reply = httpx.post(
+                f"{url}/documents/file", params={"name": f"{number}.md"}, content=content, timeout=START_S
+            )
+            replies.append((reply.status_code, reply.text))
+
+    with served(copy_of_demo(), "--workers", "2", "--watch", str(folder)) as (_, client, lines):
+        url = f"{client.base_url}/api/v1".replace("//api", "/api")
+        writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join(START_S)
+        assert [text for status, text in replies if status != 200] == []
+        assert len(replies) == 12
+        wait_until(lambda: any("1 documents written" in line for line in lines))
+    assert not [line for line in lines if "waits" in line]
+
+
+@pytest.mark.parametrize(("uploads", "statuses"), [(1, [200]), (2, [200, 503])])
+def test_an_upload_under_way_ends_properly_when_the_server_stops(copy_of_demo, monkeypatch, uploads, statuses):
+    """What has begun is done and told; what still waits is told that the service stops."""
+    begun, replies = threading.Event(), []
+    put = DocumentWriter.put_file
+
+    def slow(*given, **options):
+        begun.set()
+        time.sleep(4)
+        return put(*given, **options)
+
+    monkeypatch.setattr(DocumentWriter, "put_file", slow)
+    app = create_app(settings=settings_over(copy_of_demo()), bound_to="127.0.0.1")
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    wait_until(lambda: server.started)
+    url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/api/v1/documents/file"
+
+    def upload(number):
+        content = f"# Note {number}\n\nText of it.\n"
+        replies.append(httpx.post(url, params={"name": f"{number}.md"}, content=content, timeout=START_S))
+
+    clients = [threading.Thread(target=upload, args=(number,)) for number in range(uploads)]
+    for client in clients:
+        client.start()
+    assert begun.wait(START_S)
+    time.sleep(1)  # the other waits by now
+    server.should_exit = True
+    for running in (*clients, thread):
+        running.join(START_S)
+    assert sorted(reply.status_code for reply in replies) == statuses
+    for reply in replies:
+        if reply.status_code == 200:
+            assert reply.json()["data"]["written"] == 1
+        else:
+            assert reply.json()["code"] == 2005
+            assert "The service is stopping." in reply.json()["message"]
 
 
 def told(client, name):

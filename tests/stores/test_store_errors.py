@@ -90,6 +90,14 @@ def test_a_second_writer_is_told_who_writes(path: Path) -> None:
     KnowledgeStore.open(path, read_only=False).close()
 
 
+def test_a_second_writer_waits_as_long_as_it_may(path: Path) -> None:
+    first = KnowledgeStore.open(path, read_only=False)
+    with pytest.raises(StoreLockedError, match=f"process {os.getpid()}"):
+        KnowledgeStore.open(path, read_only=False, wait_s=0.1)
+    threading.Timer(0.3, first.close).start()
+    KnowledgeStore.open(path, read_only=False, wait_s=60).close()
+
+
 def test_the_lock_is_free_after_a_failed_open(path: Path) -> None:
     (path / "ledger.sqlite").rename(path / "kept")
     (path / "ledger.sqlite").write_bytes(b"no database at all" * 1000)

@@ -84,8 +84,10 @@ def serve(
 
 def _say_open(record: logging.LogRecord) -> bool:
     """Reword Uvicorn's line of where it listens: what to do with the address is news to who never met Uvicorn."""
+    workers = os.environ["THEWORLD_SERVICE__WORKERS"]  # of several, the line comes before they have loaded anything
+    wait = f"Starting {workers} processes. When each has said that startup is complete: " if workers != "1" else ""
     for name in ("msg", "color_message"):
-        said = str(getattr(record, name, "")).replace("Uvicorn running on", "Open")
+        said = str(getattr(record, name, "")).replace("Uvicorn running on", f"{wait}Open")
         setattr(record, name, said.replace("(Press CTRL+C to quit)", "in a browser (Ctrl-C stops)"))
     return True
 
@@ -113,7 +115,7 @@ def _check(settings: Settings) -> None:
     check_folder(settings.store, create=True, has_ledger=settings.ledger.url is None)
     there = ledger_exists(settings)
     if there:
-        open_database(settings.store, settings.ledger_server).close()
+        open_database(settings.store, settings.ledger_server, writable=True).close()
     else:
         out.print(f"No store at {settings.store} yet: an empty one is made.")
     if chosen.keys == "auto" and is_loopback(chosen.host):

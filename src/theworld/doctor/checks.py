@@ -79,7 +79,8 @@ def check_store_folder(settings: Settings) -> Iterator[Finding]:
     free, facts = usage.free / 1e6, {"free_bytes": usage.free, "total_bytes": usage.total}
     status: Status = "ok" if free >= LITTLE_FREE_MB else "warning" if free >= LEAST_FREE_MB else "failed"
     remedy = "" if status == "ok" else "Free some space, or move the store's folder to another disk."
-    yield Finding("disk", status, f"{free / 1000:.1f} of {usage.total / 1e9:.1f} GB free", remedy, facts)
+    unit, scale = ("GB", 1e9) if usage.free >= 1e9 else ("MB", 1e6)
+    yield Finding("disk", status, f"{usage.free / scale:.1f} of {usage.total / scale:.1f} {unit} free", remedy, facts)
 
 
 def check_writer(settings: Settings) -> Iterator[Finding]:

@@ -120,7 +120,8 @@ def read_rows(path: Path, model: type[Row], remedy: str) -> Iterator[tuple[str, 
             row = model.model_validate_json(line)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            what = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+            said = first["msg"].replace("at line 1 column", "at column")
+            what = ": ".join(filter(None, (".".join(map(str, first["loc"])), said)))
             raise IngestionError(f"{what}.", where=where, remedy=remedy) from error
         name = getattr(row, "id", where)
         if name in seen:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import ConfigDict, Field
 
+from theworld.errors import InvalidQuestionError
 from theworld.integrations.passages import PassageSearch
 from theworld.state import Context, QueryInput, QueryOutput
 
@@ -66,8 +67,14 @@ def ask_tool(graph: CompiledGraph, context: Context | None = None, *, name: str 
     """
 
     def ask(question: str) -> tuple[str, QueryOutput]:
-        output = QueryOutput.model_validate(graph.invoke(QueryInput(question=question), context=context or Context()))
+        try:
+            found = graph.invoke(QueryInput(question=question), context=context or Context())
+        except InvalidQuestionError as error:  # the model reads what was wrong, and asks again
+            raise ToolException(str(error)) from error
+        output = QueryOutput.model_validate(found)
         sources = "\n".join(f"[{citation.number}] {citation.place}" for citation in output.citations)
         return f"{output.answer}\n\n{sources}".strip(), output
 
-    return StructuredTool.from_function(ask, name=name, description=_ASKS, response_format="content_and_artifact")
+    return StructuredTool.from_function(
+        ask, name=name, description=_ASKS, response_format="content_and_artifact", handle_tool_error=True
+    )

@@ -134,10 +134,11 @@ class Edge:
                 await reply(scope, receive, pass_on)
             else:
                 await self._app(scope, count_body, pass_on)
-        except Exception as error:
-            log.exception("request %s failed", trace_id, exc_info=error)
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, Exception):
+                log.exception("request %s failed", trace_id, exc_info=error)
             if not status:
-                reply = await error_reply(Request(scope), ApiError(Code.INTERNAL))
+                reply = await error_reply(Request(scope), error)
                 await reply(scope, receive, pass_on)
         finally:
             if service is not None:

@@ -12,7 +12,7 @@ from typing import Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from theworld.service.api.access import DEFAULT_TENANT, Caller, Visiting, needs_no_key
+from theworld.service.api.access import DEFAULT_TENANT, Caller, Naming, needs_no_key
 from theworld.service.api.passages import base_url, linked
 from theworld.service.api.replies import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError, Code, bare_reply
 from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest, examples
@@ -82,7 +82,7 @@ def _readable_header(request: Request) -> None:
     responses={200: described("Records", "records"), **_ERRORS},
     dependencies=[Depends(_readable_header)],
 )
-async def retrieval(request: Request, body: RetrievalRequest, caller: Visiting) -> Response:
+async def retrieval(request: Request, body: RetrievalRequest, caller: Naming) -> Response:
     """Find the passages that answer a query."""
     service, key, tenant = service_of(request), caller.principal, body.knowledge_id
     store = service.resources.store

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
@@ -29,6 +29,8 @@ from theworld.stores.knowledge_store import KnowledgeStore, open_store
 log = logging.getLogger(__name__)
 IDLE_S = 10.0
 """How long the writer is kept after its last use, so that a series of uploads opens it once."""
+WAIT_S, PAUSE_S = 30.0, 0.06
+"""How long one process of several waits for the others to write, and at first leaves the store to those that wait."""
 _UNTITLED = Path("\x00.md")
 """A document without a title takes its file's name, which is none here: no text has this character."""
 _TENANT = "default"
@@ -77,14 +79,16 @@ class DocumentWriter:
     ingest` and for other workers, and questions under way must not see half of a batch. The second costs next to
     nothing, since both map the same files: measured over 3,112 documents, 24 ms of processor time and 0.3 MB.
 
-    Raises StoreLockedError while some other process is writing.
+    Raises StoreLockedError while some other process is writing. Processes of one service let go of the store after each
+    write, and wait for each other.
     """
 
     def __init__(self, settings: Settings, models: Models) -> None:
         self._settings, self._models = settings, models
+        self._wait_s = WAIT_S if settings.service.workers > 1 else 0.0
         self._store: KnowledgeStore | None = None
         self._using, self._release_at = threading.Lock(), 0.0
-        self._timer: threading.Timer | None = None
+        self._timer = threading.Timer(IDLE_S, self.close)
         self.runs: deque[WriteRun] = deque(maxlen=REMEMBERED)
         """The last writes of this process, the latest last."""
 
@@ -110,16 +114,17 @@ class DocumentWriter:
         def bring_up_to_date() -> None:
             with self._opened() as store:
                 report = ingest(list(folders), store, self._models, self._settings, prune=True)
+            said.cache_clear()
             if report.documents + report.pruned + len(report.failed):
                 self.runs.append(WriteRun(_TENANT, ", ".join(folder.name for folder in folders), report))
                 log.info("%s: %d documents written, %d deleted", watched, report.documents, report.pruned)
                 for failed in report.failed:
                     log.warning("left out: %s: %s", failed.path, failed.reason)
 
-        watched = ", ".join(map(str, folders))
+        watched, said = ", ".join(map(str, folders)), cache(partial(log.warning, "watching waits: %s"))
         log.info("watching %s", watched)
         try:
-            busy = partial(log.warning, "watching waits: %s")
+            busy = lambda error: said(str(error))  # noqa: E731 - once, until it is over
             watch(folders, bring_up_to_date, store=self._settings.store, stop=stop, on_busy=busy)
         except TheWorldError:
             log.exception("the folders are no longer watched")
@@ -130,11 +135,13 @@ class DocumentWriter:
         `name` is its path within what is uploaded: its id, unless the file names ids of its own. Raises IngestionError
         when nothing of it can be read.
         """
+        file, ending = PurePosixPath(name).name, PurePosixPath(name).suffix[:32]
+        stem = file.removesuffix(ending).encode()[: 255 - len(ending.encode())].decode(errors="ignore")  # as disks take
         with TemporaryDirectory(prefix="theworld-upload-") as folder:
-            path = Path(folder) / PurePosixPath(name).name
+            path = Path(folder) / (stem + ending)
             path.write_bytes(content)
             found = list(read_source(path))
-        failed = [FailedSource(name, item.reason) for item in found if isinstance(item, FailedSource)]
+        failed = [replace(it, path=it.path.replace(str(path), name)) for it in found if isinstance(it, FailedSource)]
         given = [replace(item, id=item.id or name) for item in found if isinstance(item, SourceDocument)]
         return self.put([(item, name) for item in given], tenant=tenant, what=name, unread=failed)
 
@@ -150,26 +157,24 @@ class DocumentWriter:
     def _opened(self) -> Iterator[KnowledgeStore]:
         """Yield the store, open for writing, to one thread at a time."""
         with self._using:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._timer.cancel()
             if self._store is None:
-                self._store = open_store(self._settings, read_only=False)
+                time.sleep(min(self._wait_s, PAUSE_S))
+                self._store = open_store(self._settings, read_only=False, wait_s=self._wait_s)
             try:
                 yield self._store
             finally:
                 if time.monotonic() > self._release_at:
                     release_memory()
                     self._release_at = time.monotonic() + RELEASE_S
-                self._timer = threading.Timer(IDLE_S, self.close)
+                self._timer = threading.Timer(0 if self._wait_s else IDLE_S, self.close)
                 self._timer.daemon = True
                 self._timer.start()
 
     def close(self) -> None:
         """Let go of the store."""
         with self._using:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._timer.cancel()
             if self._store is not None:
                 store, self._store = self._store, None
                 store.close()

@@ -29,7 +29,7 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
 from theworld import __version__
-from theworld.service.api.access import Caller, Visiting
+from theworld.service.api.access import Caller, Visiting, refuse_foreign_page
 from theworld.service.api.ask import ask_data
 from theworld.service.api.passages import DOCUMENTS, base_url, document_url, linked, tables_text
 from theworld.service.api.replies import ApiError, Code, as_api_error, message_of, must_exist
@@ -286,9 +286,7 @@ async def mcp_running(app: FastAPI, service: Service) -> AsyncIterator[None]:
 )
 async def mcp(request: Request, caller: Visiting) -> Response:
     """Answer one JSON-RPC message; tools `search`, `fetch` and `ask`, documents as resources."""
-    origin = request.headers.get("origin")
-    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
-        raise ApiError(Code.FORBIDDEN, "it came from a page of another origin")
+    refuse_foreign_page(request)
     if "json" not in request.headers.get("content-type", "").lower():
         raise ApiError(Code.NOT_JSON)
     return _Reply(request.app.state.mcp, Asker(caller, request), await request.body())

@@ -65,9 +65,17 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
 
     @classmethod
     def open(
-        cls, path: Path | str, *, create: bool = False, read_only: bool = True, engines: Engines | None = None
+        cls,
+        path: Path | str,
+        *,
+        create: bool = False,
+        read_only: bool = True,
+        engines: Engines | None = None,
+        wait_s: float = 0.0,
     ) -> Self:
         """Open a store for reading, or for writing with `read_only=False`; `create` makes it and implies writing.
+
+        Another writer is waited for as long as `wait_s`.
 
         Projections that lag behind the ledger, after a crash for instance, are brought up to date; one on a server that
         cannot be reached stays out of date, and `troubles` says why. Raises StoreError
@@ -75,7 +83,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         when another process is writing.
         """
         writable = create or not read_only
-        opened = open_folder(Path(path), engines or Engines(), create=create, writable=writable)
+        opened = open_folder(Path(path), engines or Engines(), create=create, writable=writable, wait_s=wait_s)
         try:
             store = cls(opened)
             with collection_paused():
@@ -256,9 +264,12 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             self._release()
 
 
-def open_store(settings: Settings, *, create: bool = False, read_only: bool = True) -> KnowledgeStore:
+def open_store(
+    settings: Settings, *, create: bool = False, read_only: bool = True, wait_s: float = 0.0
+) -> KnowledgeStore:
     """Open the store that the settings name, with the servers they name; see KnowledgeStore.open."""
-    return KnowledgeStore.open(settings.store, create=create, read_only=read_only, engines=Engines.of(settings))
+    engines = Engines.of(settings)
+    return KnowledgeStore.open(settings.store, create=create, read_only=read_only, engines=engines, wait_s=wait_s)
 
 
 _MOST_KEPT = (20_000, 2_000)

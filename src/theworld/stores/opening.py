@@ -140,7 +140,13 @@ class OpenFolder:
 
 
 def open_folder(
-    path: Path, engines: Engines, *, create: bool = False, writable: bool = False, recovering: bool = False
+    path: Path,
+    engines: Engines,
+    *,
+    create: bool = False,
+    writable: bool = False,
+    recovering: bool = False,
+    wait_s: float = 0.0,
 ) -> OpenFolder:
     """Open a store's folder; its projections may still lag. For errors see KnowledgeStore.open.
 
@@ -151,7 +157,7 @@ def open_folder(
         lock = WriterLock(path) if writable else None
         if lock is not None:
             waits = engines.ledger.url is not None and not recovering
-            lock.acquire(wait_s=_LONGEST_FEEDING_S if waits else 0.0, recovering=recovering)
+            lock.acquire(wait_s=max(wait_s, _LONGEST_FEEDING_S) if waits else wait_s, recovering=recovering)
             stack.callback(lock.release)
         ledger = stack.enter_context(Ledger.open(path, engines.ledger, create=create, writable=writable))
         if lock is not None and lock.found_dead:

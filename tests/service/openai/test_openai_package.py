@@ -182,6 +182,7 @@ def test_texts_are_ranked_in_each_form(live):
     ("body", "kind", "code", "param"),
     [
         (asking("x", model="gpt-4"), openai.NotFoundError, "model_not_found", "model"),
+        (asking("x", model="theworld/nobody"), openai.NotFoundError, "model_not_found", "model"),
         (asking("x", n=2), openai.BadRequestError, None, "n"),
         (asking("?!"), openai.BadRequestError, None, None),
         (asking("x", tool_choice="required"), openai.BadRequestError, None, "tool_choice"),
@@ -218,6 +219,9 @@ def test_other_endpoints_errors_too(ai, live):
     big = fetch("POST", f"{live}/v1/chat/completions", content=b" " * 32_000_001)
     assert (big.status_code, big.json()["error"]["code"]) == (413, "request_too_large")
     assert fetch("POST", f"{live}/rerank", json={"query": "x", "texts": []}).json()["error_type"] == "Validation"
+    wrong = {"Authorization": "Bearer tw_000000000000_" + "a" * 43}
+    refused = fetch("POST", f"{live}/rerank", json={"query": "x", "texts": ["x"]}, headers=wrong)
+    assert (refused.status_code, refused.json()["error_type"]) == (401, "Validation")
     chinese = fetch("POST", f"{live}/v1/embeddings", json={}, headers={"accept-language": "zh"}).json()["error"]
     assert chinese["message"].startswith("请求无效")
 
@@ -243,6 +247,36 @@ def test_keys_and_tenants(guarded, client_of):
     both = service.keys.create("both", ["default", "other"])
     assert [m.id for m in client(both).models.list()] == ["theworld", "theworld/default", "theworld/other"]
     assert "Vienna" in str(client(both).chat.completions.create(**asking(TWO_HOP, model="theworld/default")))
+
+
+def test_a_key_for_several_tenants_chooses_one_by_the_model(guarded, client_of, service):
+    url, wanting, _ = guarded
+    body = {"documents": [{"id": "a", "text": "The red lighthouse was built by Rosa Crimson."}]}
+    make = wanting.keys.create
+    writer = {"Authorization": f"Bearer {make('w', ['red'])}"}
+    fetch("POST", f"{url}/api/v1/documents", json=body, headers=writer).raise_for_status()
+    key = make("several", ["red", "blue"])
+    ai, headers = client_of(url, key), {"Authorization": f"Bearer {key}"}
+    assert [one.id for one in ai.models.list()] == ["theworld/blue", "theworld/red"]
+    asked = "Who built the red lighthouse?"
+    assert "Rosa Crimson" in str(ai.chat.completions.create(**asking(asked, model="theworld/red")))
+    assert "no documents yet" in str(ai.chat.completions.create(**asking(asked, model="theworld/blue")))
+    for model in ("theworld", "theworld/default"):
+        with pytest.raises(openai.NotFoundError, match="theworld/blue, theworld/red"):
+            ai.chat.completions.create(**asking(asked, model=model))
+    assert fetch("GET", f"{url}/metrics", headers=headers).status_code == 200
+    dify = {"knowledge_id": "red", "query": asked, "retrieval_setting": {"top_k": 1, "score_threshold": 0.0}}
+    assert "Rosa Crimson" in fetch("POST", f"{url}/dify/retrieval", json=dify, headers=headers).text
+    assert (
+        fetch("POST", f"{url}/dify/retrieval", json={**dify, "knowledge_id": "default"}, headers=headers).status_code
+        == 404
+    )
+    ranked = {"query": asked, "texts": ["Rosa Crimson built it.", "No."]}
+    assert fetch("POST", f"{url}/rerank", json=ranked, headers=headers).status_code == 200
+    for path, sent in (("/api/v1/retrieval/search", {"query": asked}), ("/mcp", {})):
+        refused = fetch("POST", url + path, json=sent, headers=headers)
+        assert refused.status_code == 403
+        assert "choose by X-Tenant-Id: blue, red" in refused.text
 
 
 @pytest.mark.parametrize("recorded", REQUESTS, ids=[one["client"] for one in REQUESTS])

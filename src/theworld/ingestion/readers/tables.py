@@ -243,7 +243,8 @@ def _document(line: bytes, path: Path) -> SourceDocument:
     try:
         row = json.loads(decode(line, path))
     except (ValueError, RecursionError) as error:
-        raise IngestionError(f"not valid JSON: {error}") from error
+        at = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+        raise IngestionError(f"not valid JSON: {at}") from error
     if not isinstance(row, dict):
         raise IngestionError("not a JSON object with `_id` and `text`")
     identity, text, title = row.get("_id"), row.get("text"), row.get("title") or ""

@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -19,6 +20,7 @@ _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 _bearer = HTTPBearer(auto_error=False, description="An API key made by `theworld keys create`")
+Scope = Literal["query", "write", "evaluate"]
 _WHOSE = "Whose knowledge it is; default: the key's only tenant, or `default`"
 TenantHeader = Annotated[
     str | None, Header(alias="X-Tenant-Id", min_length=1, max_length=128, pattern=r"^[!-~]+$", description=_WHOSE)
@@ -32,6 +34,7 @@ class Caller:
     tenant: str
     principal: Principal | None
     """None on the machine itself, where no key is needed."""
+    named: bool = True  # whether the tenant was chosen; else it is the first of several that the key is for
 
 
 def is_loopback(host: str | None) -> bool:
@@ -59,11 +62,24 @@ def needs_no_key(request: Request, service: Service) -> bool:
     return name.lower() in _LOCAL_NAMES and not any(header in request.headers for header in _FORWARDED)
 
 
-def caller_with(scope: Literal["query", "write", "evaluate"], *, placeholder: bool = False) -> Any:
+def refuse_foreign_page(request: Request) -> None:
+    """Raise ApiError where a page of another origin sent the request: a browser on this machine needs no key.
+
+    Programs send no Origin. Behind a proxy that changes Host, Sec-Fetch-Site (HTTPS) or `service.public_url` tells.
+    """
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    public = urlsplit(request.app.state.service.settings.service.public_url).netloc
+    at_home = origin is None or origin.partition("://")[2] in {request.headers.get("host"), public or None}
+    if origin == "null" or site not in {None, "same-origin", "none"} or not (site or at_home):
+        raise ApiError(Code.FORBIDDEN, "it came from a page of another origin")
+
+
+def caller_with(scope: Scope, *, placeholder: bool = False, any_tenant: bool = False) -> Any:
     """Return the dependency that lets callers with a scope in: a Caller, or ApiError.
 
     With `placeholder`, a text that cannot be one of our keys counts as none: many clients insist on sending some key
-    where none is needed.
+    where none is needed. With `any_tenant`, a key for several tenants need not choose one by the header: the request
+    itself does, or it is about none. What changes something (`write`, `evaluate`) is refused to foreign pages.
     """
 
     async def check(
@@ -71,6 +87,8 @@ def caller_with(scope: Literal["query", "write", "evaluate"], *, placeholder: bo
         credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
         tenant: TenantHeader = None,
     ) -> Caller:
+        if scope != "query" and request.method != "GET":
+            refuse_foreign_page(request)
         service: Service = request.app.state.service
         sent = credentials.credentials if credentials is not None else request.headers.get("authorization")
         none_sent = sent is None or (placeholder and not is_key(sent))
@@ -85,9 +103,12 @@ def caller_with(scope: Literal["query", "write", "evaluate"], *, placeholder: bo
             raise ApiError(Code.FORBIDDEN, f"it lacks the scope {scope!r}")
         wanted = tenant or (principal.tenants[0] if len(principal.tenants) == 1 else DEFAULT_TENANT)
         wanted = DEFAULT_TENANT if wanted == "*" else wanted
-        if not principal.may_act_for(wanted):
-            raise ApiError(Code.FORBIDDEN, "it is for other tenants")
-        return Caller(wanted, principal)
+        if principal.may_act_for(wanted):
+            return Caller(wanted, principal)
+        if tenant is None and any_tenant:
+            return Caller(principal.tenants[0], principal, named=False)
+        choose = "" if tenant else f"; choose by X-Tenant-Id: {', '.join(principal.tenants)}"
+        raise ApiError(Code.FORBIDDEN, f"it is for other tenants{choose}")
 
     return Depends(check)
 
@@ -96,3 +117,4 @@ Querying = Annotated[Caller, caller_with("query")]
 Evaluating = Annotated[Caller, caller_with("evaluate")]
 Visiting = Annotated[Caller, caller_with("query", placeholder=True)]
 """A client of another program's kind."""
+Naming = Annotated[Caller, caller_with("query", placeholder=True, any_tenant=True)]  # its request may name the tenant

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeVar
 
 from fastapi import Path, Query, Request
 from pydantic import BaseModel, Field, field_validator
+from starlette.datastructures import UploadFile
 
 from theworld.errors import IngestionError
 from theworld.ingestion import IngestReport, SourceDocument
@@ -31,12 +32,13 @@ router = router_of(
 reading_router = router_of("documents", *GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
 Writing = Annotated[Caller, caller_with("write")]
 GivenId = Annotated[str, Field(min_length=1, max_length=512, description="Id, unique within the tenant")]
-FileName = Annotated[str, Query(min_length=1, max_length=512, description="Its path, `/` between folders")]
+FileName = Annotated[str, Query(max_length=512, description="Its path, `/` between folders; else as a form names it")]
 DocumentId = Annotated[
     str, Path(min_length=1, max_length=512, pattern=TEXT, description="Id of a document; slashes are part of it")
 ]
 _BYTES = {"type": "string", "format": "binary"}
-_FILE = {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}}}
+_FORM = {"schema": {"type": "object", "properties": {"file": _BYTES}, "required": ["file"]}}
+_FILE = {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}, "multipart/form-data": _FORM}}
 MAX_DOCUMENTS = 500
 """In one request: it answers when all are found, and callers wait some minutes at most."""
 WRITES_SHOWN = 20
@@ -140,13 +142,21 @@ async def write(request: Request, body: DocumentsRequest, caller: Writing) -> Do
 
 
 @enveloped(router.post, "/documents/file", "Write a file", openapi_extra={"requestBody": _FILE})
-async def write_file(request: Request, name: FileName, caller: Writing) -> DocumentsData:
+async def write_file(request: Request, caller: Writing, name: FileName = "") -> DocumentsData:
     """Read a file as `theworld ingest` does, by the ending of its name, and write its documents.
 
-    The body is the file as it is, of whatever type. Its name is the document's id, so that the same file sent again
-    replaces itself.
+    The body is the file as it is, of whatever type, or a form with one file. Its name is the document's id, so that
+    the same file sent again replaces itself.
     """
-    service, content = service_of(request), await request.body()
+    service = service_of(request)
+    if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        async with request.form() as form:
+            files = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
+            if len(files) != 1:
+                raise ApiError(Code.INVALID, f"send one file in a form, not {len(files)}")
+            name, content = name or files[0].filename or "", await files[0].read()
+    else:
+        content = await request.body()
     outside = any(part in {"", ".", ".."} for part in name.split("/")) or "\\" in name
     if not name.isprintable() or not name.strip() or outside:
         raise ApiError(Code.INVALID, "the name is no path within what is uploaded, such as `guides/leave.md`")

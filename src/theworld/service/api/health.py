@@ -43,12 +43,14 @@ class Readiness(BaseModel):
     engines: list[Engine] = Field(description="Engine by engine")
 
 
+@enveloped(router.head, "/healthz", "Does the process live?", include_in_schema=False)
 @enveloped(router.get, "/healthz", "Does the process live?")
 async def healthz(_request: Request) -> Health:
     """Answer as long as the process can."""
     return Health(version=__version__)
 
 
+@enveloped(router.head, "/readyz", "Can questions be answered?", include_in_schema=False)
 @enveloped(router.get, "/readyz", "Can questions be answered?", responses=_UNREADY)
 def readyz(request: Request) -> Readiness | Response:
     """Ask every engine something small."""
@@ -97,7 +99,7 @@ def readyz(request: Request) -> Readiness | Response:
     summary="Prometheus metrics",
     responses={200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}, **documented(*GUARDED)},
     response_class=Response,
-    dependencies=[caller_with("query")],
+    dependencies=[caller_with("query", any_tenant=True)],
 )
 async def metrics(request: Request) -> Response:
     """Return counters in the exposition format; no tenant and no text is in them."""

@@ -14,6 +14,7 @@ An error may name the parameter that is wrong, and a code of the client's own, i
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from enum import IntEnum
@@ -36,8 +37,9 @@ from theworld.errors import (
     SettingsError,
     StoreError,
     StoreLockedError,
+    TheWorldError,
 )
-from theworld.packages import load_table
+from theworld.packages import load_table, reason_in
 from theworld.retrieval.channel import LATE
 from theworld.service.requests.limiter import TooManyError
 from theworld.service.requests.running import Run
@@ -45,6 +47,7 @@ from theworld.state import Degradation
 from theworld.text import Language
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 JSON = "application/json"
 
 
@@ -100,7 +103,7 @@ load_messages = partial(load_table, "theworld.service.api", "data/messages.yaml"
 
 def message_of(code: Code, language: str, what: str = "") -> str:
     """Return a code in words."""
-    return str(load_messages()[int(code)][language]).format(what=what)
+    return str(load_messages()[int(code)][language]).format(what=reason_in(language, what)).strip()
 
 
 def language_of(request: Request) -> Language:
@@ -122,6 +125,7 @@ def bare_reply(body: Any, request_id: str = "") -> Response:
 
 
 _INTERNAL = re.compile(r"\w+://\S+|(?<![\w.])(?:/[^\s/:;,'\")]+){2,}|[A-Za-z]:\\\S+")
+_TRIED = re.compile(r"(constrained-)?(str|int|float|bool)$|[a-z]+\[")  # types, in where something is wrong
 _FREE_TEXT = frozenset({"reason", "reasons", "note", "notes", "error"})
 """Names under which records tell, in words, what happened."""
 _KINDS = {
@@ -162,7 +166,6 @@ _OPENAI_CODES = {
     Code.NO_KEY: "invalid_api_key", Code.TOO_MANY: "rate_limit_exceeded", Code.TOO_LARGE: "request_too_large",
     Code.NOT_FOUND: "not_found", Code.METHOD: "method_not_allowed",
 }  # fmt: skip
-_TEI_TYPES = {Code.INVALID: "Validation", Code.TOO_LARGE: "Validation", Code.TOO_MANY: "Overloaded"}
 DIFY_NO_HEADER, DIFY_WRONG_KEY, DIFY_UNKNOWN = 1001, 1002, 2001
 """Dify's numbers: no readable Authorization header, a key that is refused, no such knowledge."""
 
@@ -180,7 +183,8 @@ def error_body(error: ApiError, trace_id: str, language: str, path: str = "") ->
             told: dict[str, Any] = {"error": {"message": message, "type": kind, **named}}
             status = 400 if status == Code.INVALID.status else status
         case "rerank":
-            told = {"error": message, "error_type": _TEI_TYPES.get(code, "Backend")}
+            wrong = "Overloaded" if code is Code.TOO_MANY else "Validation"
+            told = {"error": message, "error_type": "Backend" if status >= 500 else wrong}
         case "dify":
             refused = code in {Code.NO_KEY, Code.FORBIDDEN}
             status = 403 if refused else status  # by which Dify tells a wrong key when it is entered
@@ -194,9 +198,11 @@ def error_body(error: ApiError, trace_id: str, language: str, path: str = "") ->
     return status, orjson.dumps(told)
 
 
-async def error_reply(request: Request, error: Exception) -> Response:
-    """Return the reply that tells of an error."""
+async def error_reply(request: Request, error: BaseException) -> Response:
+    """Return the reply that tells of an error; why the service could not answer stands in the log."""
     known = as_api_error(error)
+    if isinstance(error, TheWorldError) and known.status_code >= 500:
+        log.warning("request %s: %s", request.state.trace_id, error)
     status, body = error_body(known, request.state.trace_id, language_of(request), request.url.path)
     return Response(body, status, known.headers, JSON)
 
@@ -205,6 +211,10 @@ def as_api_error(error: BaseException) -> ApiError:
     """Return what the caller is told of an error; what is not expected is internal."""
     if isinstance(error, ApiError):
         return error
+    if not isinstance(error, Exception):  # cancelled: the server stops, and waits no longer
+        return ApiError(Code.STORE_UNAVAILABLE, "The service is stopping.")
+    if any(sign in str(error) for sign in ("disk is full", "No space left")):
+        return ApiError(Code.STORE_UNAVAILABLE, "The disk is full.")
     if isinstance(error, InvalidQuestionError | SettingsError):
         return ApiError(Code.INVALID, redacted(str(error)))
     if isinstance(error, RetrievalUnavailableError):
@@ -240,7 +250,8 @@ def asked_too_soon(error: BaseException, asked_ms: int | None, usual_ms: int) ->
     late = bool(missed) and all(LATE in item["reason"] for item in missed)
     if not late and not isinstance(error.__cause__, DeadlineExceededError):
         return None
-    told = ApiError(known.code, details={**details, "deadline_ms": asked_ms})
+    what = f"The request's own deadline_ms of {asked_ms} was too short."
+    told = ApiError(known.code, what, details={**details, "deadline_ms": asked_ms})
     told.status_code = Code.INVALID.status
     return told
 
@@ -273,7 +284,11 @@ def install(app: FastAPI) -> None:
         if unread and "json" not in request.headers.get("content-type", "").lower():
             return await error_reply(request, ApiError(Code.NOT_JSON))
         found = [  # field by field, without repeating what was sent
-            {"where": ".".join(str(part) for part in item["loc"]), "what": str(item["msg"]), "type": str(item["type"])}
+            {
+                "where": ".".join(str(part) for part in item["loc"] if not _TRIED.match(str(part))),
+                "what": str(item["msg"]).removeprefix("Value error, "),
+                "type": str(item["type"]),
+            }
             for item in error.errors()
         ][:20]
         first = f"{found[0]['where']}: {found[0]['what']}" if found else ""
@@ -288,7 +303,7 @@ def install(app: FastAPI) -> None:
         known = ApiError(codes.get(error.status_code, Code.INTERNAL), what)
         known.headers |= dict(error.headers or {})
         if error.status_code == 405:  # routes share addresses, and the framework asks one
-            asked = [{**request.scope, "method": method} for method in ("DELETE", "GET", "POST", "PUT")]
+            asked = [{**request.scope, "method": method} for method in ("DELETE", "GET", "HEAD", "POST", "PUT")]
             allowed = [s["method"] for s in asked if any(r.matches(s)[0] == Match.FULL for r in app.routes)]
             known.headers["Allow"] = ", ".join(allowed)
         return await error_reply(request, known)

@@ -14,7 +14,7 @@ from fastapi import Query, Request
 from pydantic import BaseModel, Field
 
 from theworld.evaluation.online import OnlineMetrics, online_metrics
-from theworld.service.api.access import Evaluating, Querying
+from theworld.service.api.access import Evaluating, Querying, refuse_foreign_page
 from theworld.service.api.replies import GUARDED, WITH_BODY, Code, must_exist, router_of
 from theworld.service.api.schemas import NO_REQUEST, Body, Text, examples
 from theworld.service.api.serving import enveloped, service_of
@@ -119,6 +119,7 @@ class FeedbackData(BaseModel):
 @enveloped(feedback_router.post, "/feedback", "Judge an answer")
 def give_feedback(request: Request, body: FeedbackRequest, caller: Querying) -> FeedbackData:
     """Keep a judgement; it feeds the online metrics, the router's history and golden sets."""
+    refuse_foreign_page(request)
     service = service_of(request)
     service.settle(body.request_id, caller.tenant)
     must_exist(service.journal.knows(body.request_id, tenant=caller.tenant) or None, NO_REQUEST)

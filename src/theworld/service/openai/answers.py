@@ -11,6 +11,7 @@ Nothing of it is kept, so a conversation is sent whole every time.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -21,7 +22,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
-from theworld.service.api.access import Caller, Visiting
+from theworld.service.api.access import Caller, Naming
 from theworld.service.api.passages import base_url
 from theworld.service.api.replies import ApiError, bare_reply, error_body
 from theworld.service.api.schemas import AskRequest
@@ -36,13 +37,13 @@ REVISED = "\n\n---\n\n"
 
 
 @router.get("/models", summary="Models", responses={200: described("ModelList", "data")})
-async def models(caller: Visiting) -> Response:
+async def models(caller: Naming) -> Response:
     """List what can be chatted with: the tenant's knowledge."""
     return bare_reply({"object": "list", "data": [_model(name) for name in names(caller)]})
 
 
 @router.get("/models/{name:path}", summary="A model", responses={200: described("Model", "id")})
-async def model(request: Request, name: str, caller: Visiting) -> Response:
+async def model(request: Request, name: str, caller: Naming) -> Response:
     """Tell of one model, embedders included."""
     if name not in embedders(service_of(request)):
         for_tenant(caller, name)
@@ -58,7 +59,7 @@ def _model(name: str) -> dict[str, Any]:
     summary="Answer the last message of a conversation",
     responses={200: described("ChatCompletion", "id", "choices", "usage", stream="chat.completion.chunk")},
 )
-async def completions(request: Request, body: ChatRequest, caller: Visiting) -> Response:
+async def completions(request: Request, body: ChatRequest, caller: Naming) -> Response:
     """Answer with the tenant's knowledge; the conversation is the history."""
     return await _answered(_Completion, request, body, caller, of_chat(body))
 
@@ -68,7 +69,7 @@ async def completions(request: Request, body: ChatRequest, caller: Visiting) -> 
     summary="Answer a question or the last message of a conversation",
     responses={200: described("Response", "id", "output", "usage", stream="response.output_text.delta")},
 )
-async def responses(request: Request, body: ResponsesRequest, caller: Visiting) -> Response:
+async def responses(request: Request, body: ResponsesRequest, caller: Naming) -> Response:
     """Answer with the tenant's knowledge."""
     return await _answered(_Reply, request, body, caller, of_responses(body))
 
@@ -76,7 +77,8 @@ async def responses(request: Request, body: ResponsesRequest, caller: Visiting) 
 async def _answered(
     form: type[_Completion | _Reply], request: Request, body: Any, caller: Caller, asked: AskRequest
 ) -> Response:
-    current = RequestContext(request, for_tenant(caller, body.model), "ask", "answer")
+    chosen = await asyncio.to_thread(for_tenant, caller, body.model, service_of(request).resources.store)
+    current = RequestContext(request, chosen, "ask", "answer")
     made = form(current, body, base_url(current.service.settings.service, request))
     if body.stream:
         return await streamed(current, made.pieces(asked))

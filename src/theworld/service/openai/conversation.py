@@ -27,6 +27,7 @@ from theworld.service.openai.schemas import ChatMessage, ChatRequest, InputItem,
 from theworld.service.requests.running import Run
 from theworld.state import Answer, ModelUsage
 from theworld.state.query import MAX_QUESTION_CHARACTERS
+from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger.api_keys import ANY_TENANT
 
 MODEL = "theworld"
@@ -37,17 +38,19 @@ _LINKS = re.compile(rf"\s*(?:\n\[\d{{1,4}}\]: \S+ \"[^\n]*\")+(?:{_TABLE})*\s*\Z
 _SECOND_PASSAGE = re.compile(r"\n\n[^\n]+ \[(?:[2-9]|\d{2,})\]\n")
 
 
-def for_tenant(caller: Caller, model: str) -> Caller:
+def for_tenant(caller: Caller, model: str, store: KnowledgeStore | None = None) -> Caller:
     """Return the caller for the tenant that a model's name chooses; ApiError for a model there is not.
 
-    A foreign tenant's is told like one that nobody has.
+    A foreign tenant's is told like one that nobody has: that the key does not name, without documents in the `store`.
     """
     name, slash, tenant = model.partition("/")
-    if model == MODEL:
+    if model == MODEL and caller.named:
         return caller
     allowed = caller.principal is None or caller.principal.may_act_for(tenant)
     possible = 1 <= len(tenant) <= 128 and tenant.isascii() and tenant.isprintable() and " " not in tenant
-    if name != MODEL or not slash or not allowed or not possible:
+    listed = caller.principal is not None and tenant in caller.principal.tenants
+    nobodys = store is not None and not listed and not store.has_notes(tenant=tenant)
+    if name != MODEL or not slash or not allowed or not possible or nobodys:
         raise unknown_model(model, names(caller))
     return Caller(tenant, caller.principal)
 
@@ -56,7 +59,7 @@ def names(caller: Caller) -> list[str]:
     """Return the models a caller may chat with: the knowledge of its tenant, and of each tenant its key names."""
     tenants = caller.principal.tenants if caller.principal is not None else ()
     named = [tenant for tenant in tenants if tenant != ANY_TENANT]
-    return [MODEL, *(f"{MODEL}/{tenant}" for tenant in named if len(named) > 1)]
+    return [*([MODEL] if caller.named else []), *(f"{MODEL}/{tenant}" for tenant in named if len(named) > 1)]
 
 
 def unknown_model(model: str, known: Sequence[str]) -> ApiError:

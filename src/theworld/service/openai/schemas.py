@@ -127,6 +127,13 @@ class EmbeddingRequest(Lenient):
         default="document", description="`query` for texts that search, where the embedder distinguishes them"
     )
 
+    @field_validator("input", mode="before")
+    @classmethod
+    def _no_tokens(cls, value: Any) -> Any:
+        if isinstance(value, list) and any(isinstance(item, int | list) for item in value):
+            raise ValueError("token arrays are not understood, send text")
+        return value
+
 
 class Document(Lenient):
     """A text to be ranked."""

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 
 from theworld.models.chat import estimated_tokens
 from theworld.models.protocols import Embedder, FloatArray
-from theworld.service.api.access import Caller, Visiting
+from theworld.service.api.access import Caller, Naming
 from theworld.service.api.ask import reranked
 from theworld.service.api.replies import ApiError, Code, bare_reply
 from theworld.service.api.schemas import RerankData, RerankRequest
@@ -47,7 +47,7 @@ def embedders(service: Service) -> dict[str, Embedder]:
     summary="Embed texts",
     responses={200: described("CreateEmbeddingResponse", "data", "model", "usage"), **ERRORS},
 )
-async def embeddings(request: Request, body: EmbeddingRequest, caller: Visiting) -> Response:
+async def embeddings(request: Request, body: EmbeddingRequest, caller: Naming) -> Response:
     """Embed texts as this service embeds its notes, or as questions; `model` of the reply names the vectors' space."""
     service = service_of(request)
     known = embedders(service)
@@ -84,7 +84,7 @@ async def embeddings(request: Request, body: EmbeddingRequest, caller: Visiting)
     summary="Order texts by a query",
     responses={200: described("RerankResponse", "id", "model", "results"), **ERRORS},
 )
-async def rank(request: Request, body: RankRequest, caller: Visiting) -> Response:
+async def rank(request: Request, body: RankRequest, caller: Naming) -> Response:
     """Rank texts as a set of evidence; relevance lies in [0, 1]."""
     name = service_of(request).resources.reranker.name
     if body.model not in {MODEL, name}:
@@ -104,7 +104,7 @@ async def rank(request: Request, body: RankRequest, caller: Visiting) -> Respons
     summary="Order texts by a query (Text Embeddings Inference)",
     responses={200: described("Rank", "index", "score", array=True), **_TEI_ERRORS},
 )
-async def tei_rank(request: Request, body: TeiRankRequest, caller: Visiting) -> Response:
+async def tei_rank(request: Request, body: TeiRankRequest, caller: Naming) -> Response:
     """Rank texts as a set of evidence, best first."""
     data = await _ranked(request, caller, body.query, body.texts)
     results = []

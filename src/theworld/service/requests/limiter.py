@@ -81,15 +81,17 @@ class ConcurrencyLimiter:
         self.present += change
         self._watch(self.present)
 
-    async def work(self, function: Callable[[], T], cancelled: Callable[[], None] = lambda: None) -> T:
+    async def work(self, function: Callable[[], T], cancelled: Callable[[], None] | None = None) -> T:
         """Run a function in a thread of its own; `cancelled` is called when nobody waits for it any more.
 
-        Cancelled, it is still waited for: its slot is not free before.
+        Cancelled, it is still waited for: its slot is not free before. What nothing can stop half-way is then returned.
         """
         future = asyncio.get_running_loop().run_in_executor(self._pool, function)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
+            if cancelled is None:
+                return await future
             cancelled()
             await asyncio.wait([future])
             raise
