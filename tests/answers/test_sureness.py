@@ -140,11 +140,11 @@ def test_a_name_that_no_note_holds_makes_unsure(question: str, language: str, te
 
 
 @pytest.mark.parametrize(("asked", "language"), [("zh", "en"), ("en", "zh")])
-def test_nothing_tells_between_two_languages_among_few_notes(asked: str, language: str) -> None:
+def test_nothing_is_known_between_two_languages_among_few_notes(asked: str, language: str) -> None:
     few = {"dense": NOTES["dense"].model_copy(update={"searched": FEWEST_NOTES - 1})}
     found = candidates([0.9, 0.4], [9.0, 1.0], [0.8, 0.4], language)
     assert sureness_of(probability(found, ASKED[asked], few)) == "unsure"
-    assert probability(found, ASKED[language], few) > LIKELY, "words tell in one language"
+    assert probability(found, ASKED[language], few) > LIKELY, "words say it in one language"
 
 
 @pytest.mark.parametrize(("asked", "language"), [("zh", "en"), ("en", "zh")])

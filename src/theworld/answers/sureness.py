@@ -27,8 +27,8 @@ WEIGHTS = {
 """Of SIGNS, by the language of question and best note; "across" two languages only meaning tells."""
 USUAL = {"words": 2.7, "meaning": 4.5, "coverage": 0.5}
 """About the medians of questions that documents answer."""
-UNTOLD = 0.3
-"""Probability where nothing tells: between two languages, among so few notes that no distance says anything."""
+NOT_KNOWN = 0.3
+"""Probability where nothing is known: between two languages, among so few notes that no distance says anything."""
 SURE, LIKELY = 0.8, 0.4
 """Probabilities from which an answer is called sure, and likely: more probable than not; below, unsure.
 
@@ -120,7 +120,7 @@ def probability(ranked: Sequence[Candidate], question: Question, found: Found, *
         return 0.0
     language = language_of(question, ranked)
     if language == "across" and searched_notes(found, filtered=filtered) < FEWEST_NOTES:
-        return UNTOLD
+        return NOT_KNOWN
     weights = WEIGHTS[language]
     seen = signs(ranked, question, found, filtered=filtered)
     return 1 / (1 + math.exp(-math.fsum(w * s for w, s in zip(weights, seen, strict=True))))

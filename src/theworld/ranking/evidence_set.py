@@ -135,10 +135,7 @@ class EvidenceSetReranker:
             if not have:
                 continue
             if space not in scores:
-                own, context = in_frame(query)
-                asked_now = embedder.embed_query(own).tokens if embedder is not None and context else units
-                lessened = _lessened(units.ids, asked_now.ids if asked_now is not None else units.ids)
-                scores[space] = Scores(idf=lessened * self._dense.token_idf(space, [int(i) for i in units.ids]))
+                scores[space] = Scores(idf=self._idf(space, embedder, query, units.ids))
             kind = scores[space]
             kind.rows.update(zip(have, best_cosines(units, list(have.values())), strict=True))
             pooled = self._dense.cosines(space, asked.vector, [left[i].note_id for i in have], tenant)
@@ -147,6 +144,13 @@ class EvidenceSetReranker:
         if left:
             kind = scores.setdefault("", Scores())
             kind.rows.update(dict.fromkeys(left, np.zeros(0, dtype=np.float32)))
+
+    def _idf(self, space: str, embedder: Embedder | None, query: str, ids: NDArray[Any]) -> Floats:
+        """Return the idf of a question's tokens in a space, less for those that only its context has."""
+        idf = self._dense.token_idf(space, [int(i) for i in ids])
+        own, context = in_frame(query)
+        asked = embedder.embed_query(own).tokens if embedder is not None and context else None
+        return idf * _lessened(ids, asked.ids) if asked is not None else idf
 
     def _choose(
         self,
