@@ -346,7 +346,8 @@ def refilled(value: str, frame: str) -> str | None:
         filler = article * bool(places) + filler
     *kinds, head = filler.split() or [""]
     if kinds and not places:  # "development team" for "platform team"
-        noun = rf"(?i)\b(?:the|an?|my|your|our|{PREPOSITION}) ((?:[\w-]+ ){{{len(kinds)}}}{re.escape(head)})(?!\w)"
+        before = rf"(?i)\b(?:the|an?|my|your|our|{FINITE}|{PREPOSITION}) "
+        noun = rf"{before}((?:[\w-]+ ){{{len(kinds)}}}{re.escape(head)})(?!\w)"
         places = [match.span(1) for match in re.finditer(noun, frame) if all(map(topic_tokens, match[1].split()))]
     if not places:
         return None

@@ -47,6 +47,7 @@ _PAIR = re.compile(
     rf"(?i)\b(?:between|compare)\s+(?:the\s+)?{_SIDE}\s+(?:and|with|to)\s+(?:the\s+)?{_SIDE}\W*$"
     r"|([\w.&'’/+-]*\w)\s+(?:or|vs\.?|versus)\s+([\w.&'’/+-]*\w)\W*$"
 )  # At the end of a question: "the difference between A and B", "A or B"
+_WHOSE = re.compile("[我你您他她它咱]们?$")
 _OPEN_BRACKET = re.compile("[（(][^（）()]*$")
 
 
@@ -207,8 +208,9 @@ def topic_of(question: str, *, described: bool = False) -> str:
             tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern})?[了过着]?$"
             end = start + len(re.sub(tail, "", folded[start:end]))
     topic = bare(_OPEN_BRACKET.sub("", text[start:end]))
-    # One character that is left may be the half of a word (四会, 他汀).
-    return topic if topic_tokens(topic) and 1 < len(topic) <= LONGEST_TOPIC else ""
+    # One character that is left may be the half of a word (四会, 他汀); 看我 of 怎么看我的进程 is whose it is.
+    whose = _WHOSE.search(fold_in_place(topic)) is not None
+    return topic if topic_tokens(topic) and 1 < len(topic) <= LONGEST_TOPIC and not whose else ""
 
 
 def joined_names(topic: str) -> tuple[str, ...]:

@@ -305,7 +305,7 @@ def _computed(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> str:
-    text = _LINE_GONE.sub("", _STRUCK.sub(rf"\g<code>{_GONE}", outside(_SPAN, text, raised))).replace(_GONE, "")
+    text = _LINE_GONE.sub("", _STRUCK.sub(_unless_struck, outside(_SPAN, text, raised))).replace(_GONE, "")
     if "<table" in text.lower():
         text = _TABLE.sub(lambda table: f"\n\n{html_table(BeautifulSoup(table[0], 'html.parser'))}\n\n", text)
     text = _COMMENT.sub(r"\g<code>", _SCRIPT.sub("", text))
@@ -347,6 +347,12 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     done = linked(outside(_SPAN, text, without_tags))  # again, for images within links
     done = _EMPTY_HEADING.sub("\n", done)
     return _PARAGRAPH.sub(lambda paragraph: _unescaped(paragraph[0]), done) if "\\" in done else done
+
+
+def _unless_struck(text: re.Match[str]) -> str:
+    """Return what stays of a text that is struck out: code; a whole cell, which says what its row is of."""
+    cell = text.string[: text.start()].rstrip(" \t").endswith("|") and text.string.startswith("|", text.end())
+    return text[0] if cell else f"{text['code'] or ''}{_GONE}"
 
 
 def _titled(code: re.Match[str]) -> str:
