@@ -128,3 +128,18 @@ def test_any_text_can_be_read(text: str) -> None:
 )
 def test_a_question_of_names_alone_is_answered_in_the_language_of_who_asks(question, interface, spoken):
     assert spoken_language(question, interface) == spoken
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("How do I cook rice?", ("cook", "rice")),
+        ("可乐鸡翅怎么做？", ("可乐", "乐鸡", "鸡翅")),
+        ("能不能带狗", ("带狗",)),
+        ("遲到會怎樣", ("迟到", "到会")),
+        ("哪些城市有分店吗", ("城市", "市有", "有分", "分店")),
+        ("谁", ("谁",)),
+    ],
+)
+def test_what_only_asks_is_no_content(text: str, content: tuple[str, ...]) -> None:
+    assert read_question(text).content == content

@@ -45,6 +45,7 @@ _AROUND = " ，,。.？?；;"
 _SHORTEST_ZH, _SHORTEST_EN = 4, 3
 """Characters or words that a part must have."""
 _ASKS_ZH = r"谁|[哪什几]|多少|如何|怎么|怎样|为何|是否|何时|何处|多大|多久|多长|(?P<verb>[能会要可是有])[不没](?P=verb)"
+_ASKING_ZH = re.compile(rf"(?:{_ASKS_ZH})[么些个里种样]?|[吗呢]")
 _AUXILIARY = "is|are|was|were|do|does|did|can|could|may|might|will|would|should|shall|must|has|have|had"
 _ASKS = re.compile(
     rf"(?i){_ASKS_ZH}|[吗呢]|总额|合计|平均|趋势|变化|波动|关系"
@@ -154,8 +155,9 @@ class Question:
 
     @_Once
     def content(self) -> tuple[str, ...]:
-        """Those that are no function words; all where there are no others."""
-        return tuple(word for word in self.tokens if word not in function_words()) or self.tokens
+        """Those that are no function words and, in Chinese, hold nothing that asks; all where there are no others."""
+        asked = set(tokens(_ASKING_ZH.sub(" ", simplified(self.text))))
+        return tuple(word for word in self.tokens if word in asked and word not in function_words()) or self.tokens
 
     @_Once
     def keywords(self) -> str:
