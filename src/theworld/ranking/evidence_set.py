@@ -38,8 +38,8 @@ from theworld.text.sentences import in_frame
 OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
 STANDING, STANDING_ACROSS = {"sparse": 0.45, "dense": 0.55}, {"sparse": 0.2, "dense": 0.8}
-"""What words and vectors count in their agreement, as in the baseline that gains are measured against; where most notes
-are in another language than the question, which shares hardly a word with them."""
+"""What words and vectors count in their agreement, as in the baseline that gains are measured against; where next to no
+note is in the question's language, which shares hardly a word with them."""
 WORDS_ALONE = 10.0
 """How much more agreement counts where most notes have no token vectors, of which only the shared words are known."""
 LINKED = (0.6, 0.85)
@@ -53,7 +53,7 @@ ASKED = 0.5
 BY_VECTORS = "en"
 """Language of notes compared by token vectors alone; in others, whose embedder is for whole texts, words count half."""
 FEWEST_OWN = 3
-"""Notes in the question's language by which those in another one are judged."""
+"""Notes in the question's language by which those in another one are judged; fewer say nothing."""
 EXPECTED = 0.7
 """What coverage that is only expected counts; .5 to 1 find about the same."""
 IDENTIFIERS, RECORDS = 0.6, 0.4
@@ -290,7 +290,7 @@ def _assemble(
     walk = np.array([c.channels["graph"].score if "graph" in c.channels else 0.0 for c in candidates], dtype=np.float32)
     # How high words and vectors together put each note, in [0, 1]: each by its range, 0 where not found.
     standing = np.zeros(n, dtype=np.float32)
-    across = 2 * sum(candidate.language != question.language for candidate in candidates) > n
+    across = sum(candidate.language == question.language for candidate in candidates) < FEWEST_OWN
     for channel, weight in (STANDING_ACROSS if across else STANDING).items():
         if found := {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}:
             standing[list(found)] += weight * np.asarray(min_max(list(found.values())), dtype=np.float32)
