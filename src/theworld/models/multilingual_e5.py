@@ -35,8 +35,8 @@ reranking for both needs."""
 QUERY_MEAN = GRAPH.with_name("e5_query_mean.npy")
 """Mean of the vectors of English texts as questions, (384,)."""
 ENGLISH = 0.4
-"""How much of QUERY_MEAN an English question is without: half of it or more of what all English text is like lets any
-note with English words be near, before those that answer (hubs, as in CSLS: Conneau et al., 2018)."""
+"""How much of QUERY_MEAN is taken from an English question: what all English text shares lets any note with English
+words in it be near, before those that answer (hubs; see CSLS, Conneau et al., 2018). .3 to .5 find about the same."""
 MAX_CHARACTERS = 4000
 """Longer texts are cut: more never fits into the model's tokens."""
 _BLOCK = 32
