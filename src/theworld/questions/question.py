@@ -156,8 +156,9 @@ class Question:
     @_Once
     def content(self) -> tuple[str, ...]:
         """Those that are no function words and, in Chinese, hold nothing that asks; all where there are no others."""
-        asked = set(tokens(_ASKING_ZH.sub(" ", simplified(self.text))))
-        return tuple(word for word in self.tokens if word in asked and word not in function_words()) or self.tokens
+        rest = _ASKING_ZH.sub(" ", self.simplified)
+        named = self.tokens if rest == self.simplified else tokens(rest)
+        return tuple(word for word in self.tokens if word in named and word not in function_words()) or self.tokens
 
     @_Once
     def keywords(self) -> str:
