@@ -83,9 +83,9 @@ def _analysis(terms: Sequence[Term]) -> Analysis:
 def _stock(class_id: str, mapping: DatabaseMapping) -> Attribute | None:
     """Return the quantity that a class is called like (库存: its 库存数量), whose sum is its number; else None."""
     stocks = CUES["stocks"] if mapping.called(class_id, CUES["stocks"]) else ()
-    alike = {f"{name}{end}" for name in ("", *stocks) for end in ("数量", "量", "quantity", " quantity", " level")}
+    alike = _QUANTITY | {f"{name}{end}" for name in stocks for end in ("数量", "量", " quantity", " level")}
     found = [one for one in mapping.measures[class_id] if stocks and not alike.isdisjoint(one.labels.all())]
-    return found[0] if len(found) == 1 else None
+    return found[0] if len(found) == 1 and found[0].aggregation == "sum" else None
 
 
 def _stood_for(terms: Sequence[Term], mapping: DatabaseMapping) -> list[_Measured]:

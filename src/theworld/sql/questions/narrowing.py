@@ -400,9 +400,9 @@ def _roles(terms: Sequence[Term], found: Restrictions) -> None:
         plain = term not in found.used and not term.of("class", "attribute", "value", "entity")
         for named in (m for m in term.of("role", "does") if plain and m.value != "source"):
             relation, (_, back) = found.mapping.lookup.relations[named.name], found.mapping.joins[named.name]
-            thing = _whose(terms, i, verb=(verb := named.kind == "does"))
+            thing = _whose(terms, i, verb=named.kind == "does")
             keys = [m.value for m in thing.of("entity") if m.owner == relation.source] if thing else []
-            does = verb and term is terms[-1] and relation.target in terms[i - 1].owners("entity")
+            does = named.kind == "does" and term is terms[-1] and relation.target in terms[i - 1].owners("entity")
             if thing in found.used:  # the manager of Ann's manager
                 raise UnclearError(f"it is not clear whom {term.text!r} is about")
             if who and thing and len(keys) == 1:
