@@ -141,7 +141,9 @@ ASKED = [message.content for message in CHAT if message.role == "user"]
         "summarize what we talked about",
         "what have we talked about so far?",
         "how many questions have I asked?",
+        "summarise what you told me",
         "总结一下刚才说的",
+        "把上面的回答总结一下",
         "我一共问了几个问题",
     ],
 )

@@ -37,7 +37,7 @@ _PRONOUN = (
 )
 _POINTING = (
     "^其中(?!间)|^该(?![不怎如去是])..(?=«chinese.after_said»)"
-    f"|(?<!在)[这那](?:[一几]?(?:{MEASURE}|«chinese.pointed_units»)|«chinese.pointed_times»)(?!们|么)"
+    f"|(?<!在)(?!{TIME.pattern})[这那](?:[一几]?(?:{MEASURE}|«chinese.pointed_units»)|«chinese.pointed_times»)(?!们|么)"
     "|第.[种步]|最后[一那][个种步]|[前后]者"
 )  # What points at something said: 其中, 该设置有, 这种, 那时, 第二种
 _ALLOWED = (

@@ -47,6 +47,7 @@ from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs, toke
 ITEM = "an item of a list"
 CORRECTED = "the question before, with what was meant"
 REFILLED = "the question before, with one thing changed"
+RETURNED = "the question that it goes back to"
 AGAIN = "the question before, once more"
 Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones

@@ -1,8 +1,9 @@
 """The forms in which a turn takes up what was said before.
 
-A change of topic ("换个话题，…") drops the frame of the question before. A correction ("I meant X, not Y", "不是Y，我
-问的是X") keeps it and puts X in the place of Y, or of its like: a year of a year, a name of a name. Where nothing is
-alike the filler stands before its frame in brackets. An ordinal ("the second one") chooses an item of a list.
+A change of topic ("换个话题，…") drops the frame of the question before; a return ("back to X, …") takes up that of X.
+A correction ("I meant X, not Y", "不是Y，我问的是X") keeps it and puts X in the place of Y, or of its like: a year of a
+year, a name of a name. Where nothing is alike the filler stands before its frame in brackets. An ordinal ("the second
+one") chooses an item of a list.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ _GAP = r"[\s,.!，。！、:：—-]*"
 _ANNOUNCED = rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_changes»"
 _TOPIC_CHANGE = (  # in Chinese a blank does for a comma
     rf"{_ANNOUNCED}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|(?<=[{CJK_RANGES}])\s+|$)(?:{_ANNOUNCED}|{_GAP})*"
+)
+_RETURN = (
+    rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_returns»"
+    rf"\s*(?P<topic>[^,，.。:：;；!！?？—]{{1,40}})(?:[,，.。:：;；!！?？—-]+\s*|$)"
 )
 _OPENING = r"(?:[\w'’]{1,10}\s+){0,3}[\w'’]{1,10}\s*[,，.。!！:：…—-]+\s*"
 """The few words that may open a correction, whatever they are: "Hang on, I meant Lisbon.", "哎呀，我是说年假"."""
@@ -62,6 +67,11 @@ def topic_change(text: str) -> int | None:
     """Return where the words after an announced change of topic begin; None where a text announces none."""
     match = pattern_of(_TOPIC_CHANGE).match(fold_in_place(text[:200]))
     return match.end() if match else None
+
+
+def topic_return(text: str) -> re.Match[str] | None:
+    """Return the head by which a text goes back to a `topic` ("back to the tags, can I…"), None where it does not."""
+    return pattern_of(_RETURN).match(fold_in_place(text[:200]))
 
 
 def with_context(query: str, *added: str) -> str | None:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, any_of, load_table
 from theworld.references.context import is_small_talk
-from theworld.references.frames import RANKS
+from theworld.references.frames import RANKS, topic_return
 from theworld.references.history import as_messages, in_zone, last_answer, last_turns, said_within, text_of, transcript
 from theworld.references.topics import CLEAR_OVERLAP, asks, chat_question, overlap, topic_in, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType, ResolvedReference
@@ -212,10 +212,8 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     """
     folded, wanted = fold_in_place(question), topic_tokens(question)
     asked, answers = _messages_of("user", history), _messages_of("assistant", history)
-    ordinal = _ORDINAL.search(folded)
-    word = ordinal.group() if ordinal else ""
-    counted = next(iter(asked[RANKS.get(word, 0) :]), None) if word else None
-    if asks("asked").search(folded):
+    word, counted = _counted(folded, asked)
+    if asks("asked").search(folded) and not asks("said").search(folded):
         turn = counted if word else _asked_last(topic_tokens(asks("asked").sub(" ", folded)), history, asked)
         return None if turn is None else _quoted(history, turn)
     shared = [overlap(wanted, text_of(message)) for message in history]
@@ -247,6 +245,30 @@ def asked_in_all(question: str, history: Sequence[Message]) -> list[Quote]:
         for turn, text in asked
         if not (is_small_talk(text) or chat_question(fold_in_place(text)))
     ]
+
+
+def returned_to(query: str, history: Sequence[Message]) -> tuple[str, int] | None:
+    """Return what a query that goes back to a topic asks, and where the turn about that ends; None for other queries.
+
+    That is the turn whose number it names ("my first question"), else the last of those that share most with the topic.
+    """
+    if (match := topic_return(query)) is None:
+        return None
+    asked, wanted = _messages_of("user", history), topic_tokens(match["topic"])
+    turn, ends = _counted(match["topic"], asked)[1], dict(zip(asked, [*asked[1:], len(history)], strict=True))
+    if turn is None:
+        said = {i: sum(overlap(wanted, text_of(message)) for message in history[i:end]) for i, end in ends.items()}
+        turn = max(said, key=lambda i: (said[i], i), default=None)
+        if turn is None or said[turn] < CLEAR_OVERLAP:
+            return None
+    return query[match.end() :].strip(), ends[turn]
+
+
+def _counted(folded: str, asked: Sequence[int]) -> tuple[str, int | None]:
+    """Return the ordinal of a text, and the user's message that it counts."""
+    ordinal = _ORDINAL.search(folded)
+    word = ordinal[0] if ordinal else ""
+    return word, next(iter(asked[RANKS.get(word, 0) :]), None) if word else None
 
 
 def _messages_of(role: str, history: Sequence[Message]) -> list[int]:

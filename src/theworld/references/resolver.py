@@ -14,12 +14,23 @@ from theworld.errors import ReferenceConfigError
 from theworld.references.assistance import LLMResolver, ask_model
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
-from theworld.references.context import CORRECTED, ITEM, Antecedent, Detected, FollowUp, Standalone, is_small_talk
+from theworld.references.context import (
+    CORRECTED,
+    ITEM,
+    RETURNED,
+    Antecedent,
+    Detected,
+    FollowUp,
+    Span,
+    Standalone,
+    dependent,
+    is_small_talk,
+)
 from theworld.references.detection import find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import root_of, topic_change, with_context
 from theworld.references.history import as_messages, text_of
-from theworld.references.recall import Conversation, recall_turns
+from theworld.references.recall import Conversation, recall_turns, returned_to
 from theworld.references.topics import sure_names, topic_in, topic_tokens
 from theworld.state import Message, ReferenceMatch, ReferenceType, ResolvedReference
 from theworld.text import detect_language
@@ -188,6 +199,12 @@ def _standalone(query: str, history: Sequence[Message], antecedent: str | None =
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
     if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
         return Standalone()
+    if back := returned_to(query, history):
+        rest, end = back
+        before = _question_before(history[:end])
+        found = _standalone(rest, history[:end], depth=depth + 1).query if rest else before.text
+        text, span = found or with_context(rest, before.text) or rest, Span(0, len(query), query)
+        return Standalone(text, (dependent(span, "continuation"),), (before.text,), (before.source,), (), RETURNED)
     rules = ChineseFollowUp if has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1), depth)
     if is_small_talk(query):

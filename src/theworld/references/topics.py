@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from theworld.references.config import any_of, load_table, pattern_of
+from theworld.references.frames import ASKING
 from theworld.text import split_sentences, tokens
 from theworld.text.tokens import CJK_RANGES, fold_in_place, function_words, has_ideographs, token_set
 
@@ -32,10 +33,12 @@ LONGEST_TOPIC, LONGEST_LABEL = 24, 40
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
 TIME = re.compile(
     r"(?:\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月(?:\d{1,2}[日号])?|(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天]|大?[前后明今昨]天"
-    r"|[去今明前后]年|(?:上|下|这|本)个?月|[春夏秋冬][天季]|早上|上午|中午|下午|晚上)"
+    r"|[去今明前后]年|(?:上|下|这|本)(?:个?(?:月|星期|礼拜|季度|学期)|周末?)|[春夏秋冬][天季]|早上|上午|中午|下午|晚上)"
 )
+_ASKS = re.compile(rf"{ASKING.pattern}|[呢吧]|会不会|能不能|还是|[，。,?？]")
 _BOUNDARY = re.compile(
-    rf"{TIME.pattern}|的|是|还?有(?!限)|[还也]?(?:在|能|会|可以)|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|应该|更?适合|支持|和.{{1,12}}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
+    rf"{TIME.pattern}|的|是|还?有(?!限)|[还也]?(?:在|能|会|可以)|应该|更?适合|支持|和.{{1,12}}(?:哪|谁|的|比)|属于|跟|最"
+    rf"|{_ASKS.pattern}"
 )
 _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
 _LOWER = re.compile(r"(?<![\w'’@./-])[a-z]\w*(?![\w@]|[./-]\w)")  # no part of an address
@@ -193,24 +196,23 @@ def bare(text: str) -> str:
 def topic_of(question: str, *, described: bool = False) -> str:
     """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明".
 
-    Of "主题的预览图有哪些格式" that is 主题, with what it describes, which is no attribute, 主题的预览图.
+    Of "主题的预览图有哪些格式" that is 主题, with all that is said of it before something is asked, 主题的预览图.
     """
     text = bare(question[:200])
     folded = fold_in_place(text)
     opened = pattern_of(_OPENERS).match(folded)
     start = opened.end() if opened else 0
-    cut = _BOUNDARY.search(folded, start + 1)
-    while described and cut and cut[0] == "的" and not any_of("chinese", "attributes").match(folded, cut.end()):
-        cut = _BOUNDARY.search(folded, cut.end() + 1)
+    cut = (_ASKS if described else _BOUNDARY).search(folded, start + 1)
     end = cut.start() if cut else len(text)
     if cut:
         for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
             tail = f"[了过着]?(?:{own}{any_of('chinese', name).pattern})?[了过着]?$"
             end = start + len(re.sub(tail, "", folded[start:end]))
-    topic = bare(_OPEN_BRACKET.sub("", text[start:end]))
+    topic = re.sub("(?:还?有|是)$", "", bare(_OPEN_BRACKET.sub("", text[start:end])))
     # One character that is left may be the half of a word (四会, 他汀); 看我 of 怎么看我的进程 is whose it is.
     whose = _WHOSE.search(fold_in_place(topic)) is not None
-    return topic if topic_tokens(topic) and 1 < len(topic) <= LONGEST_TOPIC and not whose else ""
+    longest = LONGEST_LABEL if described else LONGEST_TOPIC
+    return topic if topic_tokens(topic) and 1 < len(topic) <= longest and not whose else ""
 
 
 def joined_names(topic: str) -> tuple[str, ...]:
