@@ -6,6 +6,7 @@ own: only what is found tells.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,13 +16,18 @@ from langgraph.types import Overwrite
 
 from theworld.answers.sureness import probability_in, sureness_of
 from theworld.models.embedders import common_words
-from theworld.questions.words import respelt
+from theworld.questions import read_question
+from theworld.questions.words import QuestionWords, respelt
 from theworld.state import Context, QueryState, Update, context_of
 from theworld.stores.protocols import FEWEST_NOTES
 
+COMPARED = 8  # candidates of either search by which the words of a question are weighed
 GAIN = 1.25
 """How much better the odds must be in the context of the question before: its words are found again, whatever is asked
 now."""
+
+LOSS = 8.0
+"""What a note loses in log odds with all words of the question: what is surer in context may only be the old topic."""
 
 Search = Callable[[QueryState, Context], Mapping[str, Any]]
 """Searches for a state's query, from the channels to the reranked candidates; returns the values of the state."""
@@ -62,7 +68,7 @@ def search_again(state: QueryState, runtime: Runtime[Context], *, search: Search
     )
     found = QueryState.model_validate(search(again, context.model_copy(update={"strict": False})))
     whole = found.rerank_outcome == "complete" and not found.degradations
-    gain = GAIN if query == state.reference.in_context else 1.0
+    gain = GAIN * math.exp(LOSS * _lost(state, found)) if query == state.reference.in_context else 1.0
     if not whole or _odds(probability_in(found, context)) < gain * _odds(probability_in(state, context)):
         return {}
     return {
@@ -76,6 +82,17 @@ def search_again(state: QueryState, runtime: Runtime[Context], *, search: Search
         "ontology": found.ontology,
         "rerank_outcome": found.rerank_outcome,
     }
+
+
+def _lost(state: QueryState, found: QueryState) -> float:
+    """Return how much less of a question, by its words' weight, the best note of a second search holds; at least 0."""
+    texts = [
+        [f"{note.title} {' '.join(note.section)} {note.text}" for note in one.candidates[:COMPARED]]
+        for one in (state, found)
+    ]
+    words = QuestionWords(read_question(state.query, state.language).content, [*texts[0], *texts[1]])
+    before, after = (words.covered(one[0]) if one else 0.0 for one in texts)
+    return max(before - after, 0.0)
 
 
 def _odds(probability: float) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langgraph.runtime import Runtime
+from tests.reranker_suite import candidate
 
 from theworld import Context, Message, ReferenceResolver
 from theworld.graph import Resources, build_graph
@@ -161,6 +162,27 @@ def test_the_odds_in_context_must_be_better_and_the_first_search_unsure(
     update = search_again(
         state, Runtime(context=Context()), search=lambda again, _: {**dict(again), "rerank_outcome": "complete"}
     )
+    assert (update.get("query") == in_context) is kept
+
+
+@pytest.mark.parametrize(("best", "kept"), [("Collins stayed behind.", True), ("Apollo 11 landed.", False)])
+def test_what_loses_the_words_of_the_question_must_be_much_surer(
+    best: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, in_context = "Who stayed behind?", "Who stayed behind (Apollo 11)?"
+    notes = [candidate("a", text="The cook stayed behind."), candidate("b", text="The boat left.")]
+    state = QueryState(
+        question=question,
+        query=question,
+        reference=ResolvedReference(in_context=in_context),
+        channel_results={"dense": ChannelResult(channel="dense", searched=1_000)},
+        candidates=notes,
+    )
+    found = {"candidates": [candidate("c", text=best)], "rerank_outcome": "complete"}
+    monkeypatch.setattr(
+        "theworld.nodes.search_again.probability_in", lambda one, _: 0.3 if one.query == question else 0.6
+    )
+    update = search_again(state, Runtime(context=Context()), search=lambda again, _: {**dict(again), **found})
     assert (update.get("query") == in_context) is kept
 
 

@@ -48,7 +48,6 @@ _SEQUEL = (
     "|^(?=.{1,15}$)(?:«chinese.additions»|那.*呢$|.*?«chinese.orders»)"
 )  # What rejects or goes on; in a longer query 接着 follows on something in it
 LONGEST_NAME = 14  # characters of an answer that is nothing but a name
-_NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$|^[^的]{2,}在哪[里儿边]?$")
 _ASKS_FOR = re.compile(
     rf"谁|哪位|哪一?[个条座家款种部本所国只位]|叫什么|(?:什么|啥|多少|几[个种款项克毫]?)(?!时候|地方|年|月|天|人|钱)[{CJK_RANGES}a-z]{{2,8}}?"
     r"(?:[吗呢啊]|[\s，。？?,!！]|$)"
@@ -141,15 +140,13 @@ class ChineseFollowUp(FollowUp):
         return Antecedent(name, self.before.source if compared else said) if name else None
 
     def _dependent(self) -> Standalone:
-        """Read 这种, 第二种, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
+        """Read 这种, 第二种, a correction, a sequel (接着), and what names nothing at all ("为什么？")."""
         ordinal = ORDINAL.search(self.folded)
         pointing = ordinal if ordinal and self.counted(ordinal) is not None else None
         match = pattern_of(_POINTING).search(self.folded) or pointing
         if match and not _bound(self.folded[: match.start()], 3):
             return self.in_context(self.span(match), "pronoun")
-        attribute = any_of("chinese", "attributes").match(self.text)
-        little = says_little(self.text[attribute.end() if attribute else 0 :])
-        goes_on = little or pattern_of(_SEQUEL).match(self.text)
+        goes_on = not topic_tokens(self.text) or pattern_of(_SEQUEL).match(self.text)
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 
@@ -175,14 +172,6 @@ def _bound(before: str, least: int = 2) -> bool:
     """Whether a name of at least so many characters stands before the pronoun: neither a verb nor what describes it."""
     before = _GOVERNED.sub("", before)
     return not before.endswith("的") and bool(topic_tokens(before)) and len(bare(before)) >= least
-
-
-def says_little(text: str) -> bool:
-    """Return whether a folded question names a word or so ("谁设计的？"): it asks about what the turn before did."""
-    generic = any_of("topics", "cn")
-    asking = generic.match(text)
-    most = 3 if asking and asking.end() > 1 else 2
-    return len(generic.sub("", text)) <= most and not _NAMES_ITS_TOPIC.search(text)
 
 
 def asks_for(question: str) -> bool:
