@@ -14,7 +14,7 @@ from theworld.errors import IngestionError
 from theworld.ingestion.readers import read_source
 from theworld.ingestion.readers.document import MONO, SourceDocument
 from theworld.ingestion.readers.pdf import _blocks, _Line, read_pdf
-from theworld.ingestion.readers.pdf_layout import break_ties_in_order
+from theworld.ingestion.readers.pdf_layout import break_ties_in_order, clean
 
 BODY = "A request is answered within two days, and a refusal names its reason in writing. " * 3
 
@@ -30,6 +30,10 @@ def written(write: Callable[[FPDF], None]) -> bytes:
     pdf.set_font("helvetica", size=11)
     write(pdf)
     return bytes(pdf.output())
+
+
+def test_radicals_and_ligatures_are_the_characters_that_they_look_like():
+    assert clean("被保险⼈的⻔诊ﬁle，⻓期 (cid:12)") == "被保险人的门诊file，长期"
 
 
 @pytest.mark.parametrize(

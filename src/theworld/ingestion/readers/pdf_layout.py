@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -31,7 +32,16 @@ TOUCHING = 3
 """Points by which boxes may overlap that stand beneath or beside each other."""
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\x00": "", "\xa0": " "}
+    | {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0x2F00, 0x2FD6)}  # Kangxi radicals
+    | dict(
+        zip(
+            "⺁⺎⺒⺓⺝⺟⺠⺧⺩⺬⺶⺼⻁⻄⻅⻆⻉⻊⻋⻑⻓⻔⻗⻘⻙⻚⻛⻜⻝⻢⻣⻤⻥⻦⻧⻨⻩⻪⻬⻮⻰⻳",
+            "厂兀巳幺月母民牛王示羊肉虎西见角贝足车長长门雨青韦页风飞食马骨鬼鱼鸟卤麦黄黾齐齿龙龟",
+            strict=True,
+        )
+    )
 )
+"""What looks like other characters: browsers write a radical for the character whose glyph it shares."""
 _NO_LETTER = re.compile(r"\(cid:\d+\)")
 
 
@@ -346,5 +356,5 @@ def within(item: Any, box: Box) -> bool:
 
 
 def clean(text: str) -> str:
-    """Return text without ligatures and characters that have no letter, which pdfminer writes as (cid:12)."""
+    """Return text without ligatures, radicals in a character's place, and what has no letter: (cid:12) of pdfminer."""
     return " ".join(_NO_LETTER.sub("", text.translate(_LIGATURES)).split())
