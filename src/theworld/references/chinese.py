@@ -17,7 +17,7 @@ from theworld.references.topics import TIME, answering, bare, joined_names, topi
 from theworld.text.sentences import in_frame
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
-MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
+MOST_UNLIKE = 1  # characters by which fillers of one place may differ in length: else one has more words than the other
 _BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")  # with or by what it was done: the next turn may be about either
 _PLACES = ("里", "儿", "边", "地")
 _GOVERNED = re.compile(
