@@ -26,7 +26,7 @@ GAIN = 1.25
 """How much better the odds must be in the context of the question before: its words are found again, whatever is asked
 now."""
 
-LOSS = 8.0
+LOSS = 4.0
 """What a note loses in log odds with all words of the question: what is surer in context may only be the old topic."""
 
 Search = Callable[[QueryState, Context], Mapping[str, Any]]

@@ -278,6 +278,27 @@ def test_workbook_with_spanning_cells_and_number_formats(tmp_path: Path) -> None
     )
 
 
+def test_what_is_said_above_the_header_is_no_header(tmp_path: Path) -> None:
+    book = Workbook()
+    for row in (
+        ["Quote"],
+        ["For: M. Reed", None, "Date: 2026-10-12"],
+        ["No.", "Item", "Unit", "Price"],
+        [1, "Tiles", "m2", 25],
+        [2, "Paint", "l", 9],
+    ):
+        book.active.append(row)
+    rota = book.create_sheet("Rota")
+    for row in ([None, "Monday", "Tuesday"], ["Ann", "early", "late"], ["Ben", "late", "9 to 5"]):
+        rota.append(row)
+    book.save(tmp_path / "a.xlsx")
+    assert read_one(tmp_path / "a.xlsx").text == (
+        "## Sheet\n\nQuote\n\nFor: M. Reed Date: 2026-10-12\n\n"
+        "| No. | Item | Unit | Price |\n| --- | --- | --- | --- |\n| 1 | Tiles | m2 | 25 |\n| 2 | Paint | l | 9 |\n\n"
+        "## Rota\n\n| | Monday | Tuesday |\n| --- | --- | --- |\n| Ann | early | late |\n| Ben | late | 9 to 5 |\n\n"
+    )
+
+
 def test_a_stray_cell_far_away_costs_no_memory(tmp_path: Path) -> None:
     book, other = Workbook(), OpenDocument("spreadsheet")
     for row in (["Item", "Price"], ["Pool", 3], ["Sauna", 4]):

@@ -238,10 +238,20 @@ class FollowUp:
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
 
     def item(self) -> Standalone | None:
-        """ "The second one": the item that an ordinal chooses from the latest answer that lists so many."""
+        """ "The second one": the item that an ordinal chooses from the latest answer that lists so many.
+
+        Where the question before counted ("the first quote") and chose none, it is asked of the next.
+        """
         match = ORDINAL.search(fold_in_place(self.query))
         if match is None:
             return None
+        own, context = in_frame(self.before.text)
+        said = None if context else ORDINAL.search(fold_in_place(own))
+        alone = _SAYS_NO_MORE.fullmatch(self.query[: match.start()] + self.query[match.end() :])
+        for counted in ("en", "cn") if said and alone else ():  # what the question before counts itself
+            if match[counted] and said and said[counted]:
+                query = own[: said.start(counted)] + match[counted] + own[said.end(counted) :]
+                return self.changed(query, self.span(match), "pronoun", REFILLED, self.before)
         rank, span = RANKS[match["en"] or match["number"] or match["cn"] or match["end"]], self.span(match)
         many = RANKS.get(match["many"] or match["more"] or "", -1) + 1
         for index, items, about in self._offers(steps=_STEP.search(match[0]) is not None):
@@ -262,7 +272,8 @@ class FollowUp:
     def _offers(self, *, steps: bool) -> Iterator[tuple[int, Sequence[str], str]]:
         """Yield lists with their message's index and what they are about, the latest first.
 
-        Of a turn the two that its question puts side by side, then those of its answer that share more with it.
+        Of a turn the two that its question puts side by side, then those of its answer that share more with it. Of
+        passages, which hold lists of anything, only those that share something with it.
         """
         for i in self.recent:
             if i == 0 or self.history[i].role != "assistant":
@@ -270,7 +281,12 @@ class FollowUp:
             wanted = topic_tokens(asked := self.said(i - 1))
             if pair := pair_in(asked):
                 yield i - 1, pair, asked
-            lists = lists_in(self.history[i].content or "", steps=steps)
+            answer = self.history[i].content or ""
+            lists = [
+                one
+                for one in lists_in(answer, steps=steps)
+                if not wanted or not _is_passage(answer) or overlap(wanted, f"{one.introduction} {one.items}")
+            ]
             for found in sorted(lists, key=lambda one: -overlap(wanted, one.introduction)):
                 items = [_plain(item).strip(CLOSING + ";；") for item in found.items]
                 yield i, items, f"{asked} {found.introduction}"
@@ -305,10 +321,13 @@ class FollowUp:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
         frame = [self.filled] if whole else self.frame
-        most = LONGEST_REPLY // 2 if has_ideographs(answer.text) else LONGEST_REPLY
-        said = [beginning(answer.text) if len(answer.text) <= most else "", *frame]
+        said = ["" if _is_passage(answer.text) else beginning(answer.text), *frame]
         alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
+
+
+def _is_passage(answer: str) -> bool:
+    return len(answer) > (LONGEST_REPLY // 2 if has_ideographs(answer) else LONGEST_REPLY)
 
 
 def _name_of(item: str) -> str:

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from theworld.references.config import any_of, load_table, pattern_of
-from theworld.references.frames import ASKING
+from theworld.references.frames import ASKING, RANKS
 from theworld.text import split_sentences, tokens
 from theworld.text.tokens import CJK_RANGES, fold_in_place, function_words, has_ideographs, token_set
 
@@ -261,4 +261,4 @@ def asks_of_chat_alone(text: str) -> bool:
     """Return whether a text asks for something said before, and names nothing else: "What was my first question?"."""
     folded = fold_in_place(text[:200])
     match = chat_question(folded)
-    return match is not None and not topic_tokens(f"{folded[: match.start()]} {folded[match.end() :]}")
+    return match is not None and not topic_tokens(f"{folded[: match.start()]} {folded[match.end() :]}") - RANKS.keys()

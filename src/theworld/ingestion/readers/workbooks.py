@@ -13,7 +13,7 @@ from typing import Any
 from zipfile import ZipFile
 
 from theworld.ingestion.readers.office import comments_of_sheet
-from theworld.ingestion.readers.tables import MOST_SPANNED, Cell, captioned_table
+from theworld.ingestion.readers.tables import MOST_ABOVE, MOST_SPANNED, Cell, captioned_table
 
 _Sheets = Iterator[tuple[str, list[list[Cell]]]]
 """Names and rows of a workbook's sheets."""
@@ -58,6 +58,10 @@ def _tables(rows: list[list[Cell]]) -> str:
         if first is None:
             lines += region
             continue
+        if below := _header_below(region, filled, first):  # what stands above it is said in lines
+            said = (" ".join(words for words, *_ in row if words) for row in region[first:below])
+            region[first:below] = [[(words, 1, 1)] for words in said]
+            filled[first:below], first = [{0}] * (below - first), below
         head, end = filled[first], len(filled)
         while filled[end - 1] == {min(head)}:
             end -= 1
@@ -122,6 +126,17 @@ def _keys(rows: list[list[Cell]]) -> list[str]:
         next((words for words, *_ in row if words), "") if key else ""
         for key, row in zip(begun, rows[head:end], strict=True)
     ]
+
+
+def _header_below(rows: list[list[Cell]], filled: list[set[int]], first: int) -> int | None:
+    """Return the row, below others with gaps, that names all columns: without digits where rows below have some."""
+    columns = set().union(*filled[first:])
+    for place in range(first + 1, min(first + MOST_ABOVE, len(rows) - 1)):
+        if len(filled[place - 1]) >= len(columns) - 1:
+            return None
+        if filled[place] == columns and not _digits([rows[place]]) and _digits(rows[place + 1 :]):
+            return place
+    return None
 
 
 def _begins_with_header(rows: list[list[Cell]], filled: list[set[int]], above: set[int]) -> bool:
