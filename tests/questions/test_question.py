@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from theworld.questions import Question, read_question, spoken_language
 from theworld.questions.question import LONGEST_KEPT
+from theworld.text import tokens
 
 
 def test_all_who_ask_share_one_reading_and_a_long_text_is_not_kept() -> None:
@@ -143,3 +144,26 @@ def test_a_question_of_names_alone_is_answered_in_the_language_of_who_asks(quest
 )
 def test_what_only_asks_is_no_content(text: str, content: tuple[str, ...]) -> None:
     assert read_question(text).content == content
+
+
+@pytest.mark.parametrize(
+    ("text", "note", "other"),
+    [
+        ("gas bill April", "| Bill | Apr |", "| Bill | May |"),
+        ("Who comes on 18 March?", "2026-03-18: Ann", "2026-04-18: Ann"),
+        ("what is due in Sept", "due 2026-09-01", "due 2026-10-01"),
+        ("九月的医疗费", "2026-09,医疗费", "2026-10,医疗费"),
+        ("十二月有什么安排", "12月安排", "11月安排"),
+    ],
+)
+def test_a_month_is_found_however_it_is_written(text: str, note: str, other: str) -> None:
+    question = read_question(text)
+    words = question.words_over([note, other])
+    assert words.covered(note) > words.covered(other)
+    asked = set(tokens(question.keywords))
+    assert len(asked & set(tokens(note))) > len(asked & set(tokens(other)))
+
+
+def test_may_is_a_month_beside_a_number_only() -> None:
+    assert not read_question("May I bring a dog?").months
+    assert read_question("Who comes on 4 May?").months

@@ -28,7 +28,9 @@ from theworld.questions.names import Place, capitalised_names, identifiers, name
 from theworld.questions.words import QuestionWords
 from theworld.state import MentionType
 from theworld.text import Language, cjk_share, detect_language, entity_key, fold, tokens
+from theworld.text.calendar import MONTH, MONTHS
 from theworld.text.identity import names_in
+from theworld.text.numerals import read_numeral
 from theworld.text.phrases import Unit, units
 from theworld.text.quantities import Quantity, find_quantities
 from theworld.text.time_ranges import TimeRange, find_time_ranges
@@ -38,6 +40,10 @@ KEPT = 64
 """Questions whose readings are remembered; one request reads a handful."""
 LONGEST_KEPT = 2_000
 """Characters of a question whose readings are remembered."""
+_MONTH = re.compile(
+    rf"(?i)\b(?P<name>(?!may\b)(?:{MONTH})|may(?=\W+\d)|(?<=\d )may)\b|(?P<numeral>1?\d|十[一二]?|[一二三四五六七八九])月"
+)
+"""May is a month beside a number."""
 _MEANING = re.compile("[是叫有]?(?:什[么麼]|甚[么麼]|啥)意思")
 _LATIN_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*")
 MOST_PARTS = 4
@@ -175,7 +181,20 @@ class Question:
             return word[0] if any(word.start() in name for name in names) else ""
 
         text = _MEANING.sub(" ", _LATIN_WORD.sub(kept, self.text))
-        return text if text == self.text or tokens(text) else self.text
+        otherwise = sorted(frozenset[str]().union(*self.months.values()))
+        return " ".join((text if text == self.text or tokens(text) else self.text, *otherwise))
+
+    @_Once
+    def months(self) -> dict[str, frozenset[str]]:
+        """Index tokens of the months it names -> those of how notes write them otherwise: "april" -> apr, 04."""
+        found = dict[str, frozenset[str]]()
+        for match in _MONTH.finditer(self.simplified):
+            name, numeral = match["name"], match["numeral"]
+            month = MONTHS[name.lower()] if name else read_numeral(numeral)
+            names = [other for other, number in MONTHS.items() if number == month]
+            others = {f"{month:02}", *tokens(" ".join(names)), *([] if name else [str(month)])}
+            found |= {token: frozenset(others - {token}) for token in tokens(match[0])}
+        return found
 
     @_Once
     def units(self) -> tuple[Unit, ...]:
@@ -239,7 +258,7 @@ class Question:
 
     def words_over(self, texts: Sequence[str]) -> QuestionWords:
         """Return its content words, weighed by how rare they are among texts; see `QuestionWords`."""
-        return QuestionWords(self.content, texts)
+        return QuestionWords(self.content, texts, self.months)
 
 
 def split_parts(question: str) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 
@@ -65,8 +65,12 @@ class QuestionWords:
     Index tokens of Chinese are pairs of characters: those across two words are found nowhere.
     """
 
-    def __init__(self, words: Sequence[str], texts: Sequence[str]) -> None:
-        bags = [token_set(text) for text in texts]
+    def __init__(
+        self, words: Sequence[str], texts: Sequence[str], otherwise: Mapping[str, AbstractSet[str]] | None = None
+    ) -> None:
+        """`otherwise`: other tokens that a text may hold in a word's place."""
+        self._otherwise = otherwise or {}
+        bags = [self._held(token_set(text)) for text in texts]
         self._found = Counter(word for bag in bags for word in words if word in bag)
         self._weights = {word: idf(self._found[word], len(bags)) for word in words}
         self._total = math.fsum(self._weights.values()) or 1.0
@@ -74,13 +78,16 @@ class QuestionWords:
         self._total_found, average = found or 1.0, found / max(1, len(self._found))
         self._marked = {word for word, weight in self._weights.items() if weight >= MARKED_SHARE * average}
 
+    def _held(self, bag: AbstractSet[str]) -> AbstractSet[str]:
+        return bag | {word for word, others in self._otherwise.items() if not others.isdisjoint(bag)}
+
     def share(self, held: AbstractSet[str]) -> float:
         """Return the weighted share, in [0, 1], of the words that any text has that are among index tokens."""
         return math.fsum(self._weights[word] for word in self._found if word in held) / self._total_found
 
     def covered(self, text: str, shown: str = "") -> float:
         """Return the weighted share, in [0, 1], of the words a text holds; those shown before count less."""
-        held, before = set(tokens(text)), token_set(shown)  # many pieces are asked beside the same passages
+        held, before = self._held(set(tokens(text))), token_set(shown)  # many pieces are asked beside the same passages
         said = ((word, weight) for word, weight in self._weights.items() if word in held)
         return math.fsum(weight * (AGAIN if word in before else 1.0) for word, weight in said) / self._total
 
