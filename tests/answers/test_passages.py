@@ -470,6 +470,17 @@ def test_the_row_that_is_asked_for_stands_first(text: str, lead: str, begins: st
     assert "T-21" in part.text or "drill" in text
 
 
+def test_a_row_with_one_word_of_two_stays_beside_a_later_one_with_the_other() -> None:
+    rows = "\n".join(
+        f"| {name} | nil |" for name in ("Garden", "Bicycles", *(f"Screen {i}" for i in range(8)), "Stolen keys")
+    )
+    text = f"| What | Excess |\n| --- | --- |\n{rows}"
+    document = Document((LEAVE, text))
+    note = document.candidates(0)[0].model_copy(update={"kind": "table"})
+    (part,) = shown("excess for stolen bicycles", [note], document)
+    assert part.text == text
+
+
 def test_what_many_pages_hold_is_shown_once() -> None:
     document = Document((LEAVE, "Last updated in May."), (PAY, "Last updated in May."), (PAY, "Paid monthly."))
     passages = shown("updated", document.candidates(0, 1, 2), document, limit=400)

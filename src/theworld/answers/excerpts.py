@@ -92,13 +92,16 @@ def best_excerpt(
 def best_row(note: Note, words: QuestionWords) -> tuple[int, str]:
     """Return where the first row begins that says most of the question, and what leads to it.
 
-    That is the note's lead or the table's header. (0, the lead) where the note is no table, or few rows stand above.
+    A word says the more the fewer rows have it. What leads to it is the note's lead or the table's header. (0, the
+    lead) where the note is no table, or few rows stand above.
     """
     if note.kind != "table":
         return 0, note.lead
     rows = [row for row in outer_pieces(note.text, 0, len(note.text)) if _WORD.search(note.text, *row)]
     rows = rows[next((place for place, (start, _) in enumerate(rows) if _opening(note, start)), 0) :]
-    said = [words.covered(note.text[slice(*row)]) for row in rows]
+    texts = [note.text[slice(*row)] for row in rows]
+    among = words.over(texts)
+    said = [among.covered(text) for text in texts]
     place = max(range(len(rows)), key=lambda one: (said[one], -one), default=0)
     if place <= FEW_ROWS:
         return 0, note.lead

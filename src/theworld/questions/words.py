@@ -78,6 +78,10 @@ class QuestionWords:
         self._total_found, average = found or 1.0, found / max(1, len(self._found))
         self._marked = {word for word, weight in self._weights.items() if weight >= MARKED_SHARE * average}
 
+    def over(self, texts: Sequence[str]) -> QuestionWords:
+        """Return the same words, weighed by how rare they are among other texts."""
+        return QuestionWords(tuple(self._weights), texts, self._otherwise)
+
     def _held(self, bag: AbstractSet[str]) -> AbstractSet[str]:
         return bag | {word for word, others in self._otherwise.items() if not others.isdisjoint(bag)}
 

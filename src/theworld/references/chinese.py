@@ -106,7 +106,9 @@ class ChineseFollowUp(FollowUp):
             return self.in_context(span, "pronoun")
         options = () if self.forced or "们" in word else joined_names(found.text)
         used = Antecedent(options[0], found.source) if options else found
-        query = self.query[: span.start] + used.text + ("的" if word == "其" else "") + self.query[span.end :]
+        after = self.query[span.end :]
+        text = used.text.removesuffix(after[:1]) if len(used.text) > 2 else used.text  # 她家 of 赵倩家
+        query = self.query[: span.start] + text + ("的" if word == "其" else "") + after
         alone = self.changed(query, span, "pronoun", "the antecedent in the last turns", used)
         return replace(alone, options=options)
 

@@ -21,6 +21,7 @@ from theworld.references.frames import (
     ORDINAL,
     RANKS,
     root_of,
+    topic_change,
     with_context,
 )
 from theworld.references.history import last_answer, text_of
@@ -127,8 +128,8 @@ class Standalone:
 
 @lru_cache(maxsize=4096)
 def is_small_talk(text: str) -> bool:
-    """Return whether a message is a greeting, thanks or a nod, which depends on nothing."""
-    return pattern_of(_SMALL_TALK).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…")) is not None
+    """Return whether a message is a greeting, thanks, a nod or a mere change of topic, which depends on nothing."""
+    return topic_change(text) == len(text) or pattern_of(_SMALL_TALK).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…")) is not None
 
 
 class FollowUp:

@@ -211,7 +211,8 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     Where the reference came from a kept stance alone, that stance is the quote.
     """
     folded, wanted = fold_in_place(question), topic_tokens(question)
-    asked, answers = _messages_of("user", history), _messages_of("assistant", history)
+    answers = _messages_of("assistant", history)
+    asked = [i for i in _messages_of("user", history) if not is_small_talk(text_of(history[i]))]
     word, counted = _counted(folded, asked)
     if asks("asked").search(folded) and not asks("said").search(folded):
         turn = counted if word else _asked_last(topic_tokens(asks("asked").sub(" ", folded)), history, asked)
