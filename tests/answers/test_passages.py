@@ -475,9 +475,9 @@ def test_a_row_with_one_word_of_two_stays_beside_a_later_one_with_the_other() ->
         f"| {name} | nil |" for name in ("Garden", "Bicycles", *(f"Screen {i}" for i in range(8)), "Stolen keys")
     )
     text = f"| What | Excess |\n| --- | --- |\n{rows}"
-    document = Document((LEAVE, text))
-    note = document.candidates(0)[0].model_copy(update={"kind": "table"})
-    (part,) = shown("excess for stolen bicycles", [note], document)
+    document = Document((LEAVE, text), (PAY, "Bicycles are welcome."), (PAY, "Bicycles stand in the yard."))
+    note, *others = document.candidates(0, 1, 2)
+    part, *_ = shown("excess for stolen bicycles", [note.model_copy(update={"kind": "table"}), *others], document)
     assert part.text == text
 
 
