@@ -26,8 +26,11 @@ GAIN = 1.25
 """How much better the odds must be in the context of the question before: its words are found again, whatever is asked
 now."""
 
-LOSS = 4.0
-"""What a note loses in log odds with all words of the question: what is surer in context may only be the old topic."""
+LOSS = {"en": 12.0, "zh": 4.0}
+"""What a note loses in log odds with all words of the question: what is surer in context may only be the old topic. Of
+Chinese, whose index tokens are pairs of characters, notes in other words have few."""
+LEAST = 0.1
+"""Probability that what was found first has at least: nothing is surer than nothing by far."""
 
 Search = Callable[[QueryState, Context], Mapping[str, Any]]
 """Searches for a state's query, from the channels to the reranked candidates; returns the values of the state."""
@@ -68,8 +71,12 @@ def search_again(state: QueryState, runtime: Runtime[Context], *, search: Search
     )
     found = QueryState.model_validate(search(again, context.model_copy(update={"strict": False})))
     whole = found.rerank_outcome == "complete" and not found.degradations
-    gain = GAIN * math.exp(LOSS * _lost(state, found)) if query == state.reference.in_context else 1.0
-    if not whole or _odds(probability_in(found, context)) < gain * _odds(probability_in(state, context)):
+    least, gain = 0.0, 1.0
+    if query == state.reference.in_context:
+        loss = LOSS["zh" if state.language == "zh" else "en"]
+        least, gain = LEAST, GAIN * math.exp(loss * _lost(state, found))
+    before = max(probability_in(state, context), least)
+    if not whole or _odds(probability_in(found, context)) < gain * _odds(before):
         return {}
     return {
         "query": query,
