@@ -101,6 +101,8 @@ def test_words_say_less_among_notes_of_another_language(tmp_path: Path) -> None:
     chinese = [one.model_copy(update={"language": "zh"}) for one in english]
     assert ranked(tmp_path / "a", MemoryGraph(), AGREEING, "quit", english)[0] == "words#0"
     assert ranked(tmp_path / "b", MemoryGraph(), AGREEING, "quit", chinese)[0] == "meaning#0"
+    # They say as much as ever where the note that has most of them is the only one in the question's language.
+    assert ranked(tmp_path / "c", MemoryGraph(), AGREEING, "quit", [by_words, *chinese[1:]])[0] == "words#0"
 
 
 def test_where_the_walk_concentrates_words_and_vectors_say_less(tmp_path: Path) -> None:

@@ -290,7 +290,9 @@ def _assemble(
     walk = np.array([c.channels["graph"].score if "graph" in c.channels else 0.0 for c in candidates], dtype=np.float32)
     # How high words and vectors together put each note, in [0, 1]: each by its range, 0 where not found.
     standing = np.zeros(n, dtype=np.float32)
-    across = sum(candidate.language == question.language for candidate in candidates) < FEWEST_OWN
+    own = [i for i, candidate in enumerate(candidates) if candidate.language == question.language]
+    said = {i: c.channels["sparse"].score for i, c in enumerate(candidates) if "sparse" in c.channels}
+    across = len(own) < FEWEST_OWN and max(said, key=lambda i: said[i], default=-1) not in own
     for channel, weight in (STANDING_ACROSS if across else STANDING).items():
         if found := {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}:
             standing[list(found)] += weight * np.asarray(min_max(list(found.values())), dtype=np.float32)
