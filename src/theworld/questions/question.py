@@ -41,7 +41,8 @@ KEPT = 64
 LONGEST_KEPT = 2_000
 """Characters of a question whose readings are remembered."""
 _MONTH = re.compile(
-    rf"(?i)\b(?P<name>(?!may\b)(?:{MONTH})|may(?=\W+\d)|(?<=\d )may)\b|(?P<numeral>1?\d|十[一二]?|[一二三四五六七八九])月"
+    rf"(?i)\b(?P<name>(?!may\b)(?:{MONTH})|may(?=\W+\d)|(?<=\d )may)\b"
+    r"|(?P<numeral>1?\d|十[一二]?|[一二三四五六七八九])月"
 )
 """May is a month beside a number."""
 _MEANING = re.compile("[是叫有]?(?:什[么麼]|甚[么麼]|啥)意思")

@@ -129,7 +129,8 @@ class Standalone:
 @lru_cache(maxsize=4096)
 def is_small_talk(text: str) -> bool:
     """Return whether a message is a greeting, thanks, a nod or a mere change of topic, which depends on nothing."""
-    return topic_change(text) == len(text) or pattern_of(_SMALL_TALK).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…")) is not None
+    small = pattern_of(_SMALL_TALK).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…"))
+    return small is not None or topic_change(text) == len(text)
 
 
 class FollowUp:
