@@ -60,7 +60,7 @@ _WHO = re.compile("谁|哪位")
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
 _BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
-_NO_PERSON = r"\d|«chinese.things»$"
+_NO_PERSON = r"\d|[一两几]个|«chinese.things»$"
 
 
 class ChineseFollowUp(FollowUp):
