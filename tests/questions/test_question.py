@@ -164,6 +164,7 @@ def test_a_month_is_found_however_it_is_written(text: str, note: str, other: str
     assert len(asked & set(tokens(note))) > len(asked & set(tokens(other)))
 
 
-def test_may_is_a_month_beside_a_number_only() -> None:
+def test_may_is_a_month_beside_a_number_only_and_no_name_is_one() -> None:
     assert not read_question("May I bring a dog?").months
+    assert not read_question("Where did Jan Brueghel live?").months
     assert read_question("Who comes on 4 May?").months

@@ -189,11 +189,14 @@ class Question:
     def months(self) -> dict[str, frozenset[str]]:
         """Index tokens of the months it names -> those of how notes write them otherwise: "april" -> apr, 04."""
         found = dict[str, frozenset[str]]()
+        names = [range(*place) for place, name in self.written_names if " " in name]  # Jan Brueghel
         for match in _MONTH.finditer(self.simplified):
             name, numeral = match["name"], match["numeral"]
+            if any(match.start() in place for place in names):
+                continue
             month = MONTHS[name.lower()] if name else read_numeral(numeral)
-            names = [other for other, number in MONTHS.items() if number == month]
-            others = {f"{month:02}", *tokens(" ".join(names)), *([] if name else [str(month)])}
+            written = " ".join(other for other, number in MONTHS.items() if number == month)
+            others = {f"{month:02}", *tokens(written), *([] if name else [str(month)])}
             found |= {token: frozenset(others - {token}) for token in tokens(match[0])}
         return found
 
