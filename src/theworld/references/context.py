@@ -65,6 +65,8 @@ _FORM = r"\W*(?:«language.around_form»\W*)*«language.form»\W*(?:«language.a
 PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
 _SAYS_NO_MORE = re.compile(rf"(?i)(?:\b(?:and|or|so|no|what|how|about|{PREPOSITION})\b|[那呢么还有不是对]|\W)*")
 _ASKS = re.compile(rf"(?i)(?:how|wh\w+|{FINITE})\b(?=.*\s)")
+_NAMES_FIRST = re.compile(rf"(?i)[^,:，：]+[,:，：]\s*(?:\w+\s+)?(?:how|wh\w+|{FINITE}|{ASKING.pattern})")
+"""X, how do I…: what is asked of something else."""
 _COUNTED_NOUN = rf"(?!{ASKING.pattern}|«chinese.verbs»|«chinese.openers»|[的是有在会该])[{CJK_RANGES}]{{2}}"
 _LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # preposition, article, filler
 _NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
@@ -209,7 +211,9 @@ class FollowUp:
             value, rejected = (self.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
             query, (own, context) = before.text, in_frame(before.text)
             asks = ASKING.search(value)  # a question of its own
-            if asks or _ASKS.match(value) or ORDINAL.fullmatch(fold_in_place(value)):
+            if _NAMES_FIRST.match(value):
+                query = value
+            elif asks or _ASKS.match(value) or ORDINAL.fullmatch(fold_in_place(value)):
                 topic = topic_of(own) if rejected and asks else ""
                 query = f"{topic}{value}" if topic and rejected not in topic else self.alone(value, self.history)
             else:

@@ -35,7 +35,7 @@ _EXPLETIVE = re.compile(
 )  # It stands for the clause that follows ("Is it safe to ..."), or for what came before ("May a pot boil if it ...")
 _DEMONSTRATIVE = re.compile(
     r"(?i)(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?:(?!only)[\w-]+\s+)?ones?(?!\s+(?:who|that|which|of|with|in)\b)"
-    rf"|{PREPOSITION}\s+there)\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
+    rf"|which\s+ones?(?!\s+of\b)|(?:the\s+(?:two|three)|both|either)(?=\W*$)|{PREPOSITION}\s+there)\b|\b(?:afterwards?|beforehand|otherwise|instead)\W*$"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b(?!\s+of\b)"
     r"|\bthat\W*$)"
