@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from theworld.references.config import any_of, pattern_of
+from theworld.references.config import ASKING, any_of, pattern_of
 from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
-from theworld.references.frames import ASKING, MEASURE, ORDINAL, with_context
+from theworld.references.frames import MEASURE, ORDINAL, with_context
 from theworld.references.history import last_answer
 from theworld.references.topics import TIME, answering, bare, joined_names, topic_of, topic_tokens
 from theworld.text.sentences import in_frame

@@ -20,6 +20,11 @@ from theworld.state import ReferenceScope, ReferenceType
 
 LanguageCode = Literal["cn", "en"]  # the specification's names of the two languages; `zh` is an alias of `cn`
 LANGUAGES: tuple[LanguageCode, LanguageCode] = ("cn", "en")
+ASKING = re.compile("怎么|怎样|如何|为[什何啥]|什么|啥|多少|多[高长大久远重快深宽]|[哪几吗谁]")  # what asks in Chinese
+_COUNTED = ("first 一 1 former 前", "second 二 2 two 两", "third 三 3 three", "fourth 四 4 four", "fifth 五 5 five")
+RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
+"""Words of ordinals -> places in a list, from 0 or from its end."""
+RANKS |= {str(number): number - 1 for number in range(6, 10)} | dict.fromkeys(("last", "latter", "后", "最后"), -1)
 Mappings = dict[str, dict[str, str]]  # keyword -> {"scope": ReferenceScope value, "type": ReferenceType value}
 
 

@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-from theworld.references.config import pattern_of
+from theworld.references.config import ASKING, RANKS, pattern_of
 from theworld.references.frames import (
-    ASKING,
     CLOSING,
     CORRECTIONS,
     FINITE,
     LONGEST_FILLER,
     ORDINAL,
-    RANKS,
     root_of,
     topic_change,
     with_context,
@@ -48,7 +46,6 @@ from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs, toke
 ITEM = "an item of a list"
 CORRECTED = "the question before, with what was meant"
 REFILLED = "the question before, with one thing changed"
-RETURNED = "the question that it goes back to"
 AGAIN = "the question before, once more"
 Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones
@@ -244,20 +241,12 @@ class FollowUp:
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
 
     def item(self) -> Standalone | None:
-        """ "The second one": the item that an ordinal chooses from the latest answer that lists so many.
-
-        Where the question before counted ("the first quote") and chose none, it is asked of the next.
-        """
+        """ "The second one": the item that an ordinal chooses from the latest answer that lists so many."""
         match = ORDINAL.search(fold_in_place(self.query))
         if match is None:
             return None
-        own, context = in_frame(self.before.text)
-        said = None if context else ORDINAL.search(fold_in_place(own))
-        alone = _SAYS_NO_MORE.fullmatch(self.query[: match.start()] + self.query[match.end() :])
-        for counted in ("en", "cn") if said and alone else ():  # what the question before counts itself
-            if match[counted] and said and said[counted]:
-                query = own[: said.start(counted)] + match[counted] + own[said.end(counted) :]
-                return self.changed(query, self.span(match), "pronoun", REFILLED, self.before)
+        if alone := self._counted_on(match):
+            return alone
         rank, span = RANKS[match["en"] or match["number"] or match["cn"] or match["end"]], self.span(match)
         many = RANKS.get(match["many"] or match["more"] or "", -1) + 1
         for index, items, about in self._offers(steps=_STEP.search(match[0]) is not None):
@@ -268,6 +257,17 @@ class FollowUp:
                 if token_set(self.counted(match) or "") <= token_set(f"{about} {chosen.text}"):
                     return self.changed(self._with_item(span, items, chosen), span, "pronoun", ITEM, chosen)
         return None
+
+    def _counted_on(self, ordinal: re.Match[str]) -> Standalone | None:
+        """ "And the second?": the question before, where that counts itself and chose no item ("the first quote")."""
+        own, context = in_frame(self.before.text)
+        said = None if context else ORDINAL.search(fold_in_place(own))
+        rest = self.query[: ordinal.start()] + self.query[ordinal.end() :]
+        group = next((name for name in ("en", "cn") if said and said[name] and ordinal[name]), None)
+        if said is None or group is None or not _SAYS_NO_MORE.fullmatch(rest):
+            return None
+        query = own[: said.start(group)] + ordinal[group] + own[said.end(group) :]
+        return self.changed(query, self.span(ordinal), "pronoun", REFILLED, self.before)
 
     def counted(self, ordinal: re.Match[str]) -> str | None:
         """Return the noun that an ordinal counts, empty for none, None for a Chinese one that was not said before."""

@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from theworld.references.config import pattern_of
+from theworld.references.config import ASKING, pattern_of
 from theworld.text.sentences import in_frame
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs
 
 LONGEST_FILLER = 60
 LONGEST_CONTEXT = 200  # characters added at most
 CLOSING = " \t\n?？!！.。"
-ASKING = re.compile("怎么|怎样|如何|为[什何啥]|什么|啥|多少|多[高长大久远重快深宽]|[哪几吗谁]")
 _GAP = r"[\s,.!，。！、:：—-]*"
 _ANNOUNCED = rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_changes»"
 _TOPIC_CHANGE = (  # in Chinese a blank does for a comma
@@ -45,10 +44,6 @@ CORRECTIONS = tuple(
 
 MEASURE = "(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张|层)"
 FINITE = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|must|may|might"
-_COUNTED = ("first 一 1 former 前", "second 二 2 two 两", "third 三 3 three", "fourth 四 4 four", "fifth 五 5 five")
-RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
-"""Words of ordinals -> places in a list, from 0 or from its end."""
-RANKS |= {str(number): number - 1 for number in range(6, 10)} | dict.fromkeys(("last", "latter", "后", "最后"), -1)
 _COUNTED_BY = rf"(?:(?!次|场){MEASURE}|[步点])"
 ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former|[1-9](?=st|nd|rd|th))(?:st|nd|rd|th)?\b"

@@ -17,9 +17,9 @@ from itertools import accumulate, islice
 from math import inf
 from typing import Any, NamedTuple
 
-from theworld.references.config import LanguageCode, ReferenceResolverConfig, any_of, load_table
+from theworld.references.config import RANKS, LanguageCode, ReferenceResolverConfig, any_of, load_table
 from theworld.references.context import is_small_talk
-from theworld.references.frames import RANKS, topic_return
+from theworld.references.frames import topic_return
 from theworld.references.history import as_messages, in_zone, last_answer, last_turns, said_within, text_of, transcript
 from theworld.references.topics import CLEAR_OVERLAP, asks, chat_question, overlap, topic_in, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType, ResolvedReference

@@ -17,7 +17,6 @@ from theworld.references.config import LanguageCode, ReferenceResolverConfig, ch
 from theworld.references.context import (
     CORRECTED,
     ITEM,
-    RETURNED,
     Antecedent,
     Detected,
     FollowUp,
@@ -201,10 +200,11 @@ def _standalone(query: str, history: Sequence[Message], antecedent: str | None =
         return Standalone()
     if back := returned_to(query, history):
         rest, end = back
-        before = _question_before(history[:end])
-        found = _standalone(rest, history[:end], depth=depth + 1).query if rest else before.text
-        text, span = found or with_context(rest, before.text) or rest, Span(0, len(query), query)
-        return Standalone(text, (dependent(span, "continuation"),), (before.text,), (before.source,), (), RETURNED)
+        asked = _question_before(history[:end])
+        text = _standalone(rest, history[:end], depth=depth + 1).query if rest else asked.text
+        goes_on = (dependent(Span(0, len(query), query), "continuation"),)
+        text = text or with_context(rest, asked.text) or rest
+        return Standalone(text, goes_on, (asked.text,), (asked.source,), (), "the question that it goes back to")
     rules = ChineseFollowUp if has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1), depth)
     if is_small_talk(query):

@@ -9,8 +9,7 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from theworld.references.config import any_of, load_table, pattern_of
-from theworld.references.frames import ASKING, RANKS
+from theworld.references.config import ASKING, RANKS, any_of, load_table, pattern_of
 from theworld.text import split_sentences, tokens
 from theworld.text.tokens import CJK_RANGES, fold_in_place, function_words, has_ideographs, token_set
 
