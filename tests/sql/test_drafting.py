@@ -751,3 +751,42 @@ def test_postgresql_is_drafted_and_asked_the_same(postgres):
         assert ask(opened, "How many games were played in April 2025?").rows == ((2,),)
         assert ask(opened, "What share of players are goalkeepers?").rows[0][:2] == (2, 7)
         assert ask(opened, "Which player has the most goals?").rows == (("Ben Reed", 3),)
+
+
+COMMENTED = """CREATE TABLE ck( -- 仓库
+    id INTEGER PRIMARY KEY, mc TEXT, -- 名称
+    mj DECIMAL(10, 2) CHECK (mj IN (1, 2, 3)), rl INTEGER -- 容量（公斤），不含外库
+    );
+    CREATE TABLE "hw" ( id INTEGER PRIMARY KEY, zt TEXT, -- 状态：A 在库, B 出库
+    [bz] TEXT, -- 备注（可不填）
+    "jg" REAL -- 售价（元）
+    -- 只是说明, ck
+    );
+    INSERT INTO ck VALUES (1, '东库', 1, 30), (2, '西库', 2, 50);
+    INSERT INTO hw VALUES (1, 'A', 'x', 5), (2, 'B', 'y', 6)"""
+
+
+def test_a_comment_is_of_the_last_column_before_it_or_of_the_table(tmp_path):
+    address = made(tmp_path / "x.sqlite", COMMENTED)
+    facts = inspect_tables(address)
+    comments = {(name, c.name): c.comment for name, table in facts.items() for c in table.columns.values() if c.comment}
+    assert comments == {
+        ("ck", "mc"): "名称",
+        ("ck", "rl"): "容量（公斤），不含外库",
+        ("hw", "zt"): "状态：A 在库, B 出库",
+        ("hw", "bz"): "备注（可不填）",
+        ("hw", "jg"): "售价（元）",
+    }
+    assert [facts[name].comment for name in ("ck", "hw")] == ["仓库", ""]
+    tables = draft_mapping(address).tables
+    assert tables["ck"].called[0] == "仓库"
+    assert [tables[name].columns[c].unit for name, c in (("ck", "rl"), ("hw", "jg"), ("hw", "bz"))] == [
+        "公斤",
+        "元",
+        "",
+    ]
+    assert tables["hw"].columns["zt"].codes == {"A": ("在库",), "B": ("出库",)}
+    with open_at(address) as opened:
+        odd = {look.table: look.odd for look in look_at(opened, facts)}
+    assert odd["ck"] == ()
+    assert "it has no name in Chinese, as its columns have" in odd["hw"]

@@ -53,7 +53,7 @@ class _Builder:
             grouped = [*grouped, period]
         values = self._values()
         select = select.select(*shown, *(_named(cell, name) for name, cell in values.items()))
-        select = select.where(*self._conditions())
+        select = select.where(*self._conditions(), *map(_filled, self._of_each()))
         if not grouped:
             return select
         select = select.group_by(*(cell.copy() for cell in grouped))
@@ -68,9 +68,11 @@ class _Builder:
 
     def _from(self) -> exp.Select:
         """Return a query over the plan's rows, joined with what leads to things counted once each, and to the time."""
-        path = self._plan.distinct.path[:-1] if self._plan.distinct else ()
+        owner = self._plan.distinct or self._plan.per
+        path = owner.path[: None if owner.attribute else -1] if owner else ()
         select = self._joined(exp.select().from_(table(self._table.name, BASE)), path, "d")[0]
-        return self._joined(select, self._plan.time_path if self._plan.time_unit else (), "p")[0]
+        by_time = self._plan.time_unit or self._plan.per_unit
+        return self._joined(select, self._plan.time_path if by_time else (), "p")[0]
 
     def _joined(self, select: exp.Select, path: Path, prefix: str) -> tuple[exp.Select, str]:
         alias = BASE
@@ -85,19 +87,30 @@ class _Builder:
         """Return what the plan measures, with a condition only of the rows that meet it."""
         plan = self._plan
         counted = exp.Count(this=column(BASE, self._table.key))
-        if plan.per is not None:  # a total divided by how many of something the rows belong to
+        if of_each := self._of_each():  # a total divided by how many of something the rows belong to
             total = counted if plan.measure is None else exp.Sum(this=_amount(plan.measure))
-            number = exp.Count(this=exp.Distinct(expressions=[column(BASE, plan.per.path[0].source_column)]))
+            number = exp.Count(this=exp.Distinct(expressions=of_each))
             return total * 1.0 / exp.Nullif(this=number, expression=exp.Literal.number(0))
         if plan.distinct is not None:
-            path = plan.distinct.path
-            key = column(f"d{len(path) - 1}" if len(path) > 1 else BASE, path[-1].source_column)
-            return exp.Count(this=exp.Distinct(expressions=[key]))
+            return exp.Count(this=exp.Distinct(expressions=[self._key(plan.distinct)]))
         rows = plan.aggregate == "count" or plan.measure is None
         cell = column(BASE, self._table.key) if plan.measure is None or rows else _amount(plan.measure)
         if condition is not None:
             cell = exp.Case(ifs=[exp.If(this=condition, true=cell)])
         return exp.Count(this=cell) if rows else _AGGREGATES[plan.aggregate](this=cell)
+
+    def _of_each(self) -> list[exp.Expr]:
+        """Return what tells the things, or the periods, apart that a total is divided by the number of."""
+        if self._plan.per_unit is not None:
+            return [self._period(self._plan.per_unit)]
+        return [self._key(self._plan.per)] if self._plan.per is not None else []
+
+    def _key(self, owner: Group) -> exp.Column:
+        """Return the key of the instance that a row belongs to, or its attribute, which `_from` joins it with."""
+        path = owner.path
+        if owner.attribute is not None:
+            return column(f"d{len(path)}" if path else BASE, owner.attribute.column or "")
+        return column(f"d{len(path) - 1}" if len(path) > 1 else BASE, path[-1].source_column)
 
     def _values(self) -> dict[str, exp.Expr]:
         """Return the figures by name: one, the parts of a share, or those of a change."""
@@ -122,7 +135,8 @@ class _Builder:
     def latest(self) -> exp.Select:
         """Return the statement for the rows at the last time, or that of each instance, that meet the conditions."""
         plan, moment = self._plan, self._plan.time_column or ""
-        inner = exp.select(_named(exp.Max(this=column("own", moment)), "moment")).from_(table(self._table.name, "own"))
+        end = exp.Max if plan.descending else exp.Min
+        inner = exp.select(_named(end(this=column("own", moment)), "moment")).from_(table(self._table.name, "own"))
         inner = inner.where(*self._conditions("own"))
         select, names, called = self._grouped(plan.group or Group((), plan.base))
         if plan.group is None:

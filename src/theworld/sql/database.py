@@ -26,8 +26,8 @@ from theworld.sql.drafting.file import read_mapping, to_ontology
 from theworld.sql.drafting.proposing import draft_mapping, labels_for
 from theworld.sql.engines import Engine, Rows, open_engine
 from theworld.sql.guard import check_statement, open_to_all, parse_statement
-from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.plan import Plan, UnclearError
+from theworld.sql.mapping import DatabaseMapping, Path
+from theworld.sql.plan import Filter, Plan, UnclearError
 from theworld.sql.questions.completeness import check_sure
 from theworld.sql.questions.cutting import cut_question
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Named, cue_meanings, forms_of, label_meanings
@@ -36,7 +36,8 @@ from theworld.sql.results import WORDS, to_table
 from theworld.state import Context, QueryTable, TableColumn
 from theworld.state.tables import Cell
 from theworld.text import Language
-from theworld.text.tokens import fold_in_place
+from theworld.text.sentences import in_frame
+from theworld.text.tokens import fold_in_place, has_ideographs
 
 VALUES_PER_COLUMN = 500
 """Distinct values of a listed column that are known to the reader of questions."""
@@ -166,6 +167,8 @@ class Database:
                     told = (*told, str(WORDS[language]["tied"]))
                 rows = replace(rows, rows=rows.rows[:shown])
             if not dry_run:
+                if in_frame(question)[1] and not any(map(any, rows.rows)):
+                    _check_met(plan)
                 told += self._other_times(plan, rows, language, tenant=tenant, timeout_ms=timeout_ms)
             table = to_table(replace(plan, reading=told), rows, mapping=self.mapping, language=language)
             tables.append(table.model_copy(update=how))
@@ -277,8 +280,18 @@ class Database:
                     for said in labels_for(fold_in_place(value).strip(), sections=("values",)):
                         if len(said) > 1:
                             yield from ((form, meaning) for form in forms_of(said))
-                        elif value.isascii() and value.isupper() and value != "I":  # an A, in capitals
+                        elif has_ideographs(value) or (value.isascii() and value.isupper() and value != "I"):  # an A
                             yield said, meaning
+
+
+def _check_met(plan: Plan) -> None:
+    """Raise UnclearError where what is asked in a context may stand in place of a value there: Siamese, after dogs."""
+    places: dict[tuple[Path, str], Filter] = {}
+    for one in (item for item in plan.filters if item.operator == "in" and not item.negated):
+        other = places.setdefault((one.path, one.class_id), one)
+        if other.column != one.column:
+            said = f"nothing is both {one.label!r} and {other.label!r}"
+            raise UnclearError(f"{said}; it is not clear whether the one is asked for in place of the other")
 
 
 def _said(key: Cell, names: Sequence[Cell], table: ClassTable) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from theworld.errors import TheWorldError
+from theworld.ontology import Labels
 from theworld.sql.database import Database
 from theworld.sql.drafting.inspection import TableFacts
 from theworld.sql.drafting.proposing import composite_keys
@@ -17,6 +18,7 @@ from theworld.sql.questions.completeness import LEAST_SURE
 from theworld.sql.questions.lexicon import forms_of
 from theworld.state import QueryTable
 from theworld.text import Language, detect_language
+from theworld.text.tokens import has_ideographs
 
 EXAMPLES = 3
 
@@ -43,8 +45,8 @@ def look_at(database: Database, facts: Mapping[str, TableFacts], tenant: str = "
         own = mapping.lookup.classes[class_id]
         asked = [(q, asked_of(database, q, tenant)) for q in _questions(database, class_id)[:EXAMPLES]]
         odd = [f"{label!r} is a name of several tables" for label in own.labels.all() if tables_called[label] > 1]
-        odd += _guessed(mapping, class_id)
         live = facts.get(table.name)
+        odd += [*_guessed(mapping, class_id), *_unnamed(own.labels, live)]
         if live is not None and live.sample:
             odd += [f"column {c.name} is empty throughout" for c in live.columns.values() if not c.values]
         elif live is not None:
@@ -65,6 +67,12 @@ def _guessed(mapping: DatabaseMapping, class_id: str) -> list[str]:
     parts += [(f"column {one.column}", one.confidence) for one in mapping.attributes[class_id].values()]
     told = "is a guess (sure {:g}): questions by it are declined"
     return [f"{part} {told.format(sure)}" for part, sure in parts if 0 < sure < LEAST_SURE]
+
+
+def _unnamed(labels: Labels, live: TableFacts | None) -> list[str]:
+    """Return that a table lacks a name where the comments of its columns are Chinese and nothing calls it so."""
+    commented = live is not None and any(has_ideographs(column.comment) for column in live.columns.values())
+    return ["it has no name in Chinese, as its columns have"] if commented and not labels.zh else []
 
 
 def _questions(database: Database, class_id: str) -> list[str]:

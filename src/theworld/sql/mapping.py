@@ -290,6 +290,11 @@ def _to_many(path: Path) -> tuple[int, bool]:
     return sum(not step.single for step in path), any(a.single and not b.single for a, b in pairwise(path))
 
 
+def leads_to_many(path: Path) -> bool:
+    """Return whether a row belongs to several of another class at the end of a path, or on the way."""
+    return not all(step.single or step.source == step.target for step in path)
+
+
 def is_measure(attribute: Attribute) -> bool:
     """Return whether numbers of an attribute can be put together."""
     return attribute.type in {"number", "integer"} and attribute.aggregation is not None

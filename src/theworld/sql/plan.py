@@ -71,6 +71,8 @@ class Plan:
     """What is counted in place of the rows, each once: the customers of orders."""
     per: Group | None = None
     """What a total is divided by the number of: the average per customer."""
+    per_unit: CalendarUnit | None = None
+    """The same, of periods: the average per month."""
     time_unit: CalendarUnit | None = None
     period: TimeRange | None = None
     earlier: TimeRange | None = None

@@ -9,7 +9,7 @@ from typing import Any
 from theworld.ontology import Attribute
 from theworld.packages import load_table, reason_in
 from theworld.sql.engines import Rows
-from theworld.sql.mapping import DatabaseMapping, Join
+from theworld.sql.mapping import DatabaseMapping, Join, leads_to_many
 from theworld.sql.plan import Group, Plan
 from theworld.sql.questions.lexicon import forms_of
 from theworld.state import PathStep, QueryTable, TableColumn
@@ -59,7 +59,8 @@ def _title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
     listed = plan.group if plan.shape == "list" else plan.distinct
     own = mapping.name(listed.class_id if listed else plan.base, language)
     if plan.shape in {"list", "latest"}:
-        return str(phrases["latest"]).format(own) if plan.shape == "latest" else own
+        which = "latest" if plan.descending else "first"
+        return str(phrases[which]).format(own) if plan.shape == "latest" else own
     named = own
     if plan.measure is not None:
         measure = plan.measure.labels.preferred(language)
@@ -138,10 +139,8 @@ def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tup
         said = item.label if on is None else f"{on.labels.preferred(language)}: {item.label}"
         found.append(f"{phrases['not']} {said}" if item.negated else said)
     found += (reason_in(language, those) for those in mapping.classes[plan.base].counted_rows)
-    if plan.per is not None:
-        found.append(phrases["having"].format(forms_of(mapping.name(plan.per.class_id, language))[-1]))
-    if plan.distinct is not None:
-        found.append(phrases["once"])
+    found += (phrases["having"].format(name) for name in _divided_by(plan, mapping, language))
+    found += [phrases["once"]] if _counts_once(plan) else []
     if plan.period is not None:
         when = _attribute(mapping, plan.time_path[-1].target if plan.time_path else plan.base, plan.time_column)
         start, end = (m.date() if m else None for m in (plan.period.start, plan.period.end))
@@ -152,6 +151,21 @@ def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tup
             name = f"{mapping.name(plan.time_path[-1].target, language)}: {name}"
         found.append(name + form.format(start=start, end=(end or "") if start is None else last))
     return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _divided_by(plan: Plan, mapping: DatabaseMapping, language: Language) -> list[str]:
+    """Return what a total is divided by the number of, in the plural."""
+    if plan.per is None:
+        return [WORDS[language]["units"][plan.per_unit]] if plan.per_unit is not None else []
+    owner = plan.per.attribute or mapping.lookup.classes[plan.per.class_id]
+    return [forms_of(owner.labels.preferred(language))[-1]]
+
+
+def _counts_once(plan: Plan) -> bool:
+    """Return whether things are counted of which each may have several of the rows that are asked about."""
+    counted = plan.aggregate == "count" and plan.shape not in {"list", "latest"}
+    met = (one.path for one in plan.filters if not one.negated)
+    return plan.distinct is not None or (counted and any(map(leads_to_many, met)))
 
 
 def number(value: Cell, unit: str = "") -> str:

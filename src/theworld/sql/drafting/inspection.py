@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import TypeEngine
 
 from theworld.errors import DatabaseError
+from theworld.text.tokens import has_ideographs
 
 Kind = Literal["text", "number", "integer", "date", "boolean", "other"]
 SAMPLED_ROWS = 20_000
@@ -28,7 +29,9 @@ MOST_VALUES = 300
 _KINDS: dict[type[TypeEngine[Any]], Kind] = {sa.Boolean: "boolean", sa.Date: "date", sa.DateTime: "date"}
 _KINDS |= {sa.Integer: "integer", sa.Numeric: "number", sa.Float: "number", sa.String: "text"}
 _DATE = re.compile(r"(18|19|20|21)\d\d-\d\d-\d\d([ T].*)?")
-_COMMENT = re.compile(r"^\s*[\[\"`]?([^\W\d]\w*)[\]\"`]?\s.*?--\s*(.+?)\s*$")
+_COMMENT = re.compile(r"^(?P<head>\s*CREATE\b[^(]*\(?)?(?P<code>.*?)--\s*(?P<said>.+?)\s*$", re.I)
+_DEFINED = re.compile(r"[^,]*[^,\s]")
+"""A column in a line of a CREATE statement; what stands in brackets has been taken out."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
             rows = _sample(connection, name, kinds)
             columns = {c: _facts(c, kinds[c], said[c], [row[i] for row in rows]) for i, c in enumerate(described)}
             key = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
-            about = inspector.get_table_comment(name).get("text") if engine.dialect.supports_comments else None
+            commented = engine.dialect.supports_comments
+            about = inspector.get_table_comment(name).get("text") if commented else comments.get((name, ""))
             ends = ((one["constrained_columns"], one["referred_table"]) for one in inspector.get_foreign_keys(name))
             refers = {tuple(own): known[other.casefold()] for own, other in ends if other.casefold() in known}
             found[name] = TableFacts(name, about or "", columns, key, refers, tuple(map(tuple, rows)))
@@ -150,6 +154,13 @@ def _facts(name: str, kind: Kind, comment: str, cells: list[Any]) -> ColumnFacts
 
 
 def _sqlite_comments(connection: sa.Connection) -> dict[tuple[str, str], str]:
+    """Return comments by table and column: of the last column before one in its line; "" of the table itself."""
     statements = connection.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
-    lines = [(str(name), line) for name, sql in statements for line in (sql or "").splitlines()[1:]]
-    return {(name, match[1]): match[2] for name, line in lines if (match := _COMMENT.match(line))}
+    found = {}
+    for name, line in ((str(name), line) for name, sql in statements for line in (sql or "").splitlines()):
+        if match := _COMMENT.match(line):
+            columns = _DEFINED.findall(re.sub(r"\([^()]*\)", "", match["code"]))
+            column = re.match(r"[\s(]*[\[\"`]?([^\W\d]\w*)", columns[-1]) if columns else None
+            if column or (match["head"] and has_ideographs(match["said"])):
+                found[name, column[1] if column else ""] = match["said"]
+    return found

@@ -19,6 +19,7 @@ from sqlalchemy import make_url
 from theworld.packages import load_table
 from theworld.sql.drafting.file import ColumnDraft, MappingFile, TableDraft
 from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts, inspect_tables, plain_address
+from theworld.text.quantities import find_quantities
 from theworld.text.tokens import has_ideographs
 
 GLOSSARY: Mapping[str, Any] = load_table("theworld.sql", "data/glossary.yaml")
@@ -27,7 +28,7 @@ _BRACKET = re.compile(r"\s*[(（\[]\s*(.{1,20}?)\s*[)）\]]\s*$")
 """The unit in a column's name: Deposit (EUR)."""
 _DAY = re.compile(r"(18|19|20|21)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 _LETTER = re.compile(r"[^\W\d_]")
-_CODE = re.compile(r"(-?\d+)\s*[=:：\-]?\s*([^\W\d_][^\s,，;；/、\d]*)")
+_CODE = re.compile(r"(-?\d+|(?<![A-Za-z])[A-Z]{1,2}(?![A-Za-z]))\s*[=:：\-]?\s*([^\W\d_][^\s,，;；/、\d]*)")
 
 
 def draft_mapping(url: str) -> MappingFile:
@@ -136,7 +137,7 @@ class _Draft:
 
     def _column(self, table: TableFacts, column: ColumnFacts) -> ColumnDraft:
         said, numeric = comment_label(column.comment), column.kind in {"number", "integer"}
-        bare, bracket = _apart_from_unit(column.name, table)
+        bare, bracket = _apart_from_unit(column, table)
         parts = words_of(bare).split()
         unit = next((u for u in GLOSSARY["units"] if u in parts), "") if numeric else ""
         words = re.sub(r"^(?:is|has) ", "", " ".join(parts).removesuffix(f" {unit}"))
@@ -355,11 +356,16 @@ def _pairs(*sections: str) -> Mapping[str, tuple[str, ...]]:
     return {word: tuple(dict.fromkeys(others)) for word, others in found.items()}
 
 
-def _apart_from_unit(name: str, table: TableFacts) -> tuple[str, str]:
-    """Return a column's name and the unit in brackets behind it: "Deposit", "EUR"; not of one of two prices."""
-    bare, _, bracket = _BRACKET.sub("\n\\1", name).partition("\n")
-    alone = sum(_BRACKET.sub("", other) == bare for other in table.columns) == 1
-    return (bare, bracket) if alone else (name, "")
+def _apart_from_unit(column: ColumnFacts, table: TableFacts) -> tuple[str, str]:
+    """Return a column's name and the unit in brackets behind it ("Deposit", "EUR"; not of one of two prices).
+
+    Else the known unit in brackets behind the name that its comment begins with: 面积（平方米）.
+    """
+    bare, _, bracket = _BRACKET.sub("\n\\1", column.name).partition("\n")
+    alone = bracket and sum(_BRACKET.sub("", other) == bare for other in table.columns) == 1
+    said = re.match(r"[^(（]+[(（]([^)）]+)[)）]", column.comment)
+    known = said[1] if said and [one.unit for one in find_quantities(f"1{said[1]}")] == [said[1]] else ""
+    return (bare, bracket) if alone else (column.name, known)
 
 
 def words_of(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from theworld.ontology import Attribute
@@ -20,14 +21,15 @@ class _Used:
 
     def __init__(self, plans: Sequence[Plan], mapping: DatabaseMapping) -> None:
         self.plans, self.mapping = plans, mapping
-        groups = [p.group for p in plans if p.group]
+        groups = [*filter(None, (group for p in plans for group in (p.group, p.per)))]
         reached: list[Group | Filter] = [*groups, *(f for p in plans for f in p.filters)]
         steps = [step for one in reached for step in one.path]
         self.relations = {step.relation for step in steps}
         self.classes = {step.target for step in steps} | {p.base for p in plans} | {one.class_id for one in reached}
-        self.classes |= {part.class_id for p in plans for part in (p.per, p.distinct) if part}
+        self.classes |= {p.distinct.class_id for p in plans if p.distinct}
         self.told = {a for p in plans for a in (p.measure, p.divisor, *p.shown) if a}
-        self.split = bool(groups) or any(p.time_unit or p.per for p in plans)
+        self.groups = {*filter(None, (group.attribute for group in groups))}
+        self.split = bool(groups) or any(p.time_unit or p.per_unit for p in plans)
         self.once = any(p.distinct for p in plans)
 
     def class_(self, term: Term) -> bool:
@@ -39,7 +41,7 @@ class _Used:
     def attribute(self, term: Term) -> bool:
         if term.of("class") and self.class_(term):
             return True
-        known = {a.id for a in (*self.told, *(p.group.attribute for p in self.plans if p.group)) if a}
+        known = {a.id for a in (*self.told, *self.groups)}
         known, times = known if term.of("attribute") else set(), {p.time_column for p in self.plans}
         named = [self.mapping.attribute(m.name) for m in term.of("attribute") or term.of("dated")]
         of_event = bool(term.of("traded")) and all(term.owners("dated") & self.events(p) for p in self.plans)
@@ -90,16 +92,24 @@ _RULES = (
 
 def check_all_used(plans: Sequence[Plan], terms: Sequence[Term], found: Restrictions, mapping: DatabaseMapping) -> None:
     """Raise UnclearError when a class, relation or word of the question has no part in the plans."""
-    used = _Used(plans, mapping)
+    used, columns = _Used(plans, mapping), _columns_of_values(terms, found)
     for term in terms:
         spoken = (one for one in _RULES if term.of(*one.kinds) and not term.of(*one.unless))
         rule = next((one for one in spoken if not (one.restricts and term in found.used)), None)
-        if rule is not None and not rule.has_part(used, term):
+        if rule is not None and not rule.has_part(used, term) and term not in columns:
             raise UnclearError(f"{term.text!r} {rule.why}")
 
 
+def _columns_of_values(terms: Sequence[Term], found: Restrictions) -> set[Term]:
+    """Return the columns that only say what the value beside them is of: sex F, 状态为营业."""
+    said = [term for term in terms if not term.of("not")]
+    pairs = [(column, value) for a, b in pairwise(said) for column, value in ((a, b), (b, a)) if value in found.values]
+    of_value = {value: {m.name.partition("=")[0] for m in value.of("value")} for _, value in pairs}
+    return {column for column, value in pairs if of_value[value] & {m.name for m in column.of("attribute")}}
+
+
 def _compared(plans: Sequence[Plan], mapping: DatabaseMapping) -> Iterator[Attribute]:
-    """Yield the attributes that rows are narrowed down, timed or put together by."""
+    """Yield the attributes that rows are narrowed down, timed by."""
     for plan in plans:
         found = {(plan.time_path[-1].target if plan.time_path else plan.base, plan.time_column)}
         found |= {(one.class_id, one.column) for one in plan.filters}
@@ -107,8 +117,6 @@ def _compared(plans: Sequence[Plan], mapping: DatabaseMapping) -> Iterator[Attri
         for class_id, column in found:
             own = mapping.attributes.get(class_id, {}).values()
             yield from (one for one in own if one.column == column and not one.times)
-        if plan.group is not None and plan.group.attribute is not None:
-            yield plan.group.attribute
 
 
 def check_sure(plans: Sequence[Plan], mapping: DatabaseMapping) -> None:
@@ -117,7 +125,7 @@ def check_sure(plans: Sequence[Plan], mapping: DatabaseMapping) -> None:
     parts = [
         *(mapping.lookup.classes[c] for c in sorted(used.classes)),
         *(mapping.lookup.relations[r] for r in sorted(used.relations)),
-        *sorted({*used.told, *_compared(plans, mapping)}, key=lambda attribute: attribute.id),
+        *sorted({*used.told, *used.groups, *_compared(plans, mapping)}, key=lambda attribute: attribute.id),
     ]
     for part in parts:
         if isinstance(part, Attribute) and part.per_second == 0:

@@ -6,8 +6,10 @@ And the classes that it leaves unsaid: the people asked for with "who", the thin
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
 from itertools import pairwise
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -20,6 +22,7 @@ from theworld.sql.questions.lexicon import (
     Lexicon,
     Meaning,
     Term,
+    TermKind,
     classes_dated,
     classes_named,
     period_verbs,
@@ -30,6 +33,7 @@ from theworld.sql.questions.narrowing import LONGEST_BETWEEN
 from theworld.text.calendar import unit_of as calendar_unit_of
 from theworld.text.numerals import CHINESE_DIGITS, ENGLISH_NUMBERS, read_numeral
 from theworld.text.quantities import Quantity, unit_of
+from theworld.text.sentences import in_frame
 from theworld.text.time_ranges import TimeRange
 from theworld.text.tokens import fold_in_place, has_ideographs
 
@@ -72,6 +76,9 @@ _FAR = 100  # steps of a way that there is not
 _EQUALS_ZH = re.compile(rf"(?<=[为是])[{CHINESE_DIGITS}两十百]+")  # 库存为零
 _DONE_BY = frozenset(verb for verbs in CUES["done_by"].values() for verb in verbs)
 _LETTERS = frozenset(ascii_lowercase)
+_ASKED_ONCE: tuple[TermKind, ...] = (
+    "class", "period", "unit_of_time", "superlative", "adjective", "top", "number", "compared",
+)  # fmt: skip
 _PERIOD = re.compile(r"[上下前去本这那当今明昨]一?个?$")
 
 
@@ -105,10 +112,64 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
     unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
     terms = [term._replace(written=question.text[term.start : term.end]) for term in terms]
-    meant = _with_had(_beside_others(list(map(_as_written, terms))))
+    meant = _with_had(_in_context(_beside_others(list(map(_as_written, terms))), folded))
     dating = period_verbs(meant)  # what was shipped in March was shipped then, whatever its status (shipped) is now
     meant = [said for t in meant for said in (_dating(t) if t in dating and t.of("value") else [t])]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
+
+
+def _in_context(terms: list[Term], text: str) -> list[Term]:
+    """Return the terms of a question in its context: what is asked last takes the place of its like."""
+    context = in_frame(text)[1]
+    begin = text.rindex(context) if context else len(text)
+    before = [term for term in terms if term.start >= begin]
+    if not terms_of(before, "aggregate", "attribute", "class", "which", "who") or before[0].of("not"):
+        return terms  # no question, but a remark
+    parts: defaultdict[int, list[Term]] = defaultdict(list)
+    for term in terms:
+        parts[text.count(";", begin, term.start) if term in before else -1].append(term)
+    first, *later = (parts[i] for i in sorted(parts, reverse=True))
+    if any(terms_of(part, "not", "not_after") for part in later):  # and without cats
+        return terms
+    return reduce(lambda old, new: _in_place(new, old), later, first)
+
+
+def _in_place(asked: list[Term], before: list[Term]) -> list[Term]:
+    """Return what was asked before with what is asked now in the place of its like, the rest of this in front.
+
+    A class among several, and a period of another year than the one named before, take no certain place: not read.
+    """
+    for kind in _likes(asked):
+        new, old = (_likes(part).get(kind, []) for part in (asked, before))
+        if not (new and old):
+            continue
+        if (kind == "class" and len(old) > 1) or (kind == "period" and _other_year(new[0], old[0])):
+            return [new[0]._replace(meanings=(Meaning("unreadable", new[0].text),)), *before]
+        each = {a for a, b in pairwise(asked) if a.of("each") and b in new}
+        moved = [term._replace(start=old[0].start, end=old[0].end) for term in new]
+        asked = [term for term in asked if term not in {*new, *each}]
+        before = [one for term in before for one in (moved if term == old[0] else () if term in old else (term,))]
+    return [*asked, *before]
+
+
+def _likes(terms: Sequence[Term]) -> dict[str, list[Term]]:
+    """Return terms by what is asked for once: values by column, names by class, a class, a period, a group, ..."""
+    found: defaultdict[str, list[Term]] = defaultdict(list)
+    for i, term in enumerate(terms):
+        grouped = terms_of(terms[max(0, i - 1) : i], "each") and term.of("class", "attribute", "role")
+        named = {m.name.partition("=")[0] for m in term.of("value", "entity")}
+        others: set[str] = {"superlative" if m.kind == "adjective" else m.kind for m in term.of(*_ASKED_ONCE)}
+        others |= {m.name for m in term.of("aggregate")}
+        for kind in {"group"} if grouped else sorted(named) or sorted(others):
+            found[kind].append(term)
+    return dict(found)
+
+
+def _other_year(new: Term, old: Term) -> bool:
+    """Return whether a period says no year where one before it named another: in March, after revenue in 2023."""
+    starts = [term.of("period")[0].value.start for term in (new, old)]
+    named = [re.search(r"(?:19|20)\d\d|年|year", term.text) for term in (new, old)]
+    return bool(named[1] and not named[0] and all(starts) and starts[0].year != starts[1].year)
 
 
 def _dating(term: Term) -> list[Term]:
@@ -134,12 +195,13 @@ def _with_had(terms: list[Term]) -> list[Term]:
 def _beside_others(terms: list[Term]) -> list[Term]:
     """Return the terms as what stands beside them has them: a year that something is compared with is a number.
 
-    "By" before a name is nothing but that: albums by somebody, who is then no album. A small letter is no value.
+    "By" before a name is nothing but that: albums by somebody, who is then no album. A small letter is no value, and a
+    Chinese character one of a row (女) only beside the name of its column or class, or another value of its column.
     """
-    made = list(terms)
+    made, lone = list(terms), _lone_characters(terms)
     for i, term in enumerate(terms):
         after = terms[i + 1 : i + 2]
-        if term.written in _LETTERS and len(term.of("value")) == len(term.meanings):  # but the grade A, the size M
+        if term in lone:  # but the grade A, the size M
             made[i] = term._replace(meanings=(Meaning("unreadable", term.text),))
         elif term.of("number") and term.of("period"):
             compared = terms_of(terms[max(0, i - 1) : i + 2], "compared")
@@ -155,6 +217,20 @@ def _beside_others(terms: list[Term]) -> list[Term]:
             others = tuple(m for m in terms[i + 1].meanings if not m.name.startswith(f"{before}="))
             terms[i + 1] = made[i + 1] = terms[i + 1]._replace(meanings=others or terms[i + 1].meanings)
     return made
+
+
+def _lone_characters(terms: Sequence[Term]) -> list[Term]:
+    """Return the values of one character that are written small, or without their column or class beside them."""
+    said = [term for term in terms if len(term.of("empty")) < len(term.meanings)]
+    found = []
+    for i, term in enumerate(said):
+        columns = {m.name.partition("=")[0] for m in term.of("value")} | term.owners("value")
+        near = (*said[max(0, i - 1) : i], *said[i + 1 : i + 2])
+        beside = {m.name.partition("=")[0] for one in near for m in one.of("class", "attribute", "value")}
+        stored = has_ideographs(term.text) and term.text in [fold_in_place(str(m.value)) for m in term.of("value")]
+        small = term.written in _LETTERS and len(term.of("value")) == len(term.meanings)
+        found += [term] if small or (stored and len(term.text) == 1 and not columns & beside) else []
+    return found
 
 
 def _as_written(term: Term) -> Term:

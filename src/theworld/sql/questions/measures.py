@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple, cast
 
 from theworld.ontology import Attribute
@@ -10,7 +11,7 @@ from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Aggregate, UnclearError
 from theworld.sql.questions.cutting import Ranking
 from theworld.sql.questions.lexicon import CUES, Term, class_of, classes_named, terms_of
-from theworld.sql.questions.narrowing import Restrictions
+from theworld.sql.questions.narrowing import LONGEST_BETWEEN, Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
 Needs = Sequence[frozenset[str]]
@@ -162,7 +163,7 @@ def happening(counted: str, terms: Sequence[Term], found: Restrictions, needs: N
     """
     mapping = found.mapping
     happen = found.dated or {event for one in mapping.classes if (event := mapping.happens(one))}
-    lines = _quantities(counted, happen, mapping)
+    lines = _quantities(counted, happen, found)
     sold = _sold(counted, lines, found)
     named = {one for one in classes_named(terms) if mapping.classes[one].time} - sold
     itself = counted in found.dated or (mapping.happens(counted) and not sold)
@@ -182,8 +183,17 @@ def _sold(counted: str, lines: Sequence[Head], found: Restrictions) -> set[str]:
     return {counted} & found.mapping.named if lines and found.happened else set()
 
 
-def _quantities(counted: str, happen: Collection[str], mapping: DatabaseMapping) -> list[Head]:
-    """Return the quantities of the lines of what happens that belong to what is counted."""
+def _quantities(counted: str, happen: Collection[str], found: Restrictions) -> list[Head]:
+    """Return the quantities of the lines of what happens that belong to what is counted.
+
+    None of people, nor of what has no price and traded what stands behind the verb: shops that sold tea.
+    """
+    mapping = found.mapping
+    behind = [b for a, b in pairwise(found.terms) if a.of("traded") and b.start - a.end <= LONGEST_BETWEEN]
+    others = {owner for term in behind for owner in term.owners("class", "value", "entity")} - {counted}
+    money = [one for one in mapping.measures[counted] if one.labels.end_in(CUES["money"])]
+    if counted in mapping.people or (others and not any(one.aggregation == "average" for one in money)):
+        return []
     return [
         Head(line, quantity, "sum")
         for line in mapping.classes
@@ -194,13 +204,13 @@ def _quantities(counted: str, happen: Collection[str], mapping: DatabaseMapping)
 
 
 def _measuring(terms: Sequence[Term], mapping: DatabaseMapping) -> Iterator[Term]:
-    """Yield the terms that may be measures; 商品数量 is how many things there are, not an attribute called 数量."""
+    """Yield the terms that may be measures; 商品(的)数量 is how many things there are, not an attribute called 数量."""
     for i, term in enumerate(terms):
         owners = term.owners("attribute")
         before = terms_of(terms[max(0, i - 1) : i], "class") if name_of(term) == "count" else []
         if (
             not before
-            or before[0].end < term.start
+            or before[0].end < term.start - 1
             or classes_named(terms) & (owners | {mapping.happens(owner) for owner in owners})
         ):
             yield term

@@ -6,6 +6,7 @@ from their order. Whatever is not certain raises UnclearError, so that another p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -13,7 +14,7 @@ from typing import get_args
 
 from theworld.ontology import Attribute, Labels, Words
 from theworld.packages import load_table
-from theworld.sql.mapping import DatabaseMapping, is_measure
+from theworld.sql.mapping import DatabaseMapping, is_measure, leads_to_many
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, with_unsaid
@@ -27,6 +28,8 @@ from theworld.text.tokens import Language
 
 MOST_SHOWN = 4
 """Attributes shown of the latest rows, and of rows without a name, where none is named."""
+_OF_EACH = re.compile("per|each|every|每.*|[a-z]+ly|annual")
+"""What says that something is of each period, or of each thing: by month, each is told."""
 _SHAPES: dict[str, TableShape] = {"volatility": "volatility", "change": "change", "change_over_year": "change"}
 
 
@@ -88,9 +91,8 @@ class _Reading:
         terms, found = self._terms, self.found
         if terms_of(terms, "latest"):
             return (_plan_latest(terms, found),)
-        averaged = self._averaged()
-        if averaged is not None:
-            return (averaged,)
+        if told := _plan_first(terms, found) or self._averaged():
+            return (told,)
         grouping, unit, used = find_grouping(terms, self._mapping)
         ranking, said = self._ranking()
         shares = terms_of(terms, "share")
@@ -139,20 +141,46 @@ class _Reading:
         terms = self._terms
         means = [i for i, term in enumerate(terms) if name_of(term) == "average"]
         if len(means) != 1 or terms_of(terms, "share", "superlative", "top", "unit_of_time"):
-            return None
+            return self._averaged_totals()
         (at,) = means
         counts = [i for i, term in enumerate(terms) if name_of(term) == "count"]
         second = terms_of(terms[counts[0] :], "class")[1:2] if counts else []
         whose = terms_of(terms[at + 2 : at + 3], "class") if terms_of(terms[at + 1 : at + 2], "each") else second
         if not whose:
-            return None
+            return self._averaged_totals()
         rest = [t for t in terms if t not in (terms[at], *whose) and not t.of("each")]
         heads = find_heads(rest, self.found, self.found.needs(whose))
         plans = [self._plan(head) for head in heads]
         group = by_class(class_of(whose[0]) or "", plans[0].base, self.found) if plans else None
-        if group is None or len(group.path) != 1 or len(plans) != 1 or plans[0].shape != "figure":
+        if group is None or not group.path or len(plans) != 1 or plans[0].shape != "figure":
             raise UnclearError("it is not clear what the average is of")
         return replace(plans[0], aggregate="average", per=group)
+
+    def _averaged_totals(self) -> Plan | None:
+        """Return the plan of what there is in each period, or for each of a class, on average: revenue per month."""
+        grouping, unit, said = _of_each(self._terms, self._mapping)
+        rest, found = [term for term in self._terms if term not in said], self.found
+        heads = find_heads(rest, found, found.needs(rest)) if said else []
+        if len(heads) != 1 or heads[0].analysis:
+            return None
+        counted = heads[0].aggregate == "count" and unit is not None
+        if not (counted or self._is_of_totals(heads[0], rest, said)):
+            return None
+        plan = self._plan(heads[0], None, unit)
+        if (unit and grouping) or plan.group or plan.distinct:
+            raise UnclearError("it is not clear what the average is of")
+        per = group_of(grouping, plan.base, found) if grouping else None
+        return replace(plan, shape="figure", aggregate="average", per=per, time_unit=None, per_unit=unit)
+
+    def _is_of_totals(self, head: Head, rest: Sequence[Term], said: set[Term]) -> bool:
+        """Return whether what is averaged is totals: of what adds up, of rows that happened and are not named.
+
+        Of the average order amount per month it is the rows, and each month is told; the average monthly is of totals.
+        """
+        words = [word for term in terms_of(rest, "attribute") for word in term.text.split()]
+        named = head.base in classes_named(rest) or self._mapping.called(head.base, words)
+        beside = any({a, b} <= said and "average" in map(name_of, (a, b)) for a, b in pairwise(self._terms))
+        return head.aggregate == "sum" and self._mapping.happens(head.base) is not None and (beside or not named)
 
     def _heads(self, free: Sequence[Term], ranking: Ranking | None) -> list[Head]:
         """Return the measures asked for."""
@@ -208,6 +236,7 @@ class _Reading:
         base, found = head.base, self.found
         plan = Plan(base, "figure", head.aggregate, head.measure, found.filters(base))
         plan = timed(plan, head, self._terms, unit, found)
+        _check_added(plan, classes_named(found.terms))
         group = self._group(head, wanted, ranking)
         if (whole := self._lines_of(head)) is not None:
             if ranking or plan.time_unit or (group is not None and (group.class_id, group.attribute) != (whole, None)):
@@ -258,6 +287,28 @@ class _Reading:
             if one.class_id == base and (one.operator == "exists" or one.column != found.mapping.classes[base].key):
                 return Group(one.path, base)  # who has the most students: by whom the rows name, not by the rows
         return group
+
+
+def _check_added(plan: Plan, named: set[str]) -> None:
+    """Raise UnclearError where rows are measured that belong to many of what narrows them down, and neither is named.
+
+    The revenue of a treatment is not all that the visits with it came to; that of visits with a treatment is.
+    """
+    for one in plan.filters if plan.measure else ():
+        if any(leads_to_many((step,)) and not {plan.base, step.source} & named for step in one.path):
+            raise UnclearError(f"{one.class_id} and {plan.base} are not joined one to one")
+
+
+def _of_each(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term | None, CalendarUnit | None, set[Term]]:
+    """Return the thing or the period of each of which the average is asked for, and the terms that say so, if any."""
+    grouping, unit, used = find_grouping(terms, mapping)
+    means = [i for i, term in enumerate(terms) if name_of(term) == "average"]
+    if len(means) != 1 or terms_of(terms, "share", "superlative", "top", "which"):
+        return None, None, set()
+    before, behind = terms[max(0, means[0] - 1) : means[0]], terms[means[0] + 1 :]
+    things = behind[1:2] if terms_of(behind[:1], "each") else terms_of(behind, "class")  # 平均每个城市; per owner
+    each = [term for term in used if _OF_EACH.fullmatch(term.text)] or terms_of(before, "unit_of_time")  # 月平均
+    return (grouping, unit, {terms[means[0]], *used}) if each and (unit or grouping in things) else (None, None, set())
 
 
 def _time_between(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Head | None, set[Term]]:
@@ -317,6 +368,10 @@ def _attributes_named(terms: Sequence[Term], found: Restrictions) -> list[Meanin
     """Return the attributes that terms name: of several classes that have one, what is named."""
     known = found.named.values()
     named = [t.of("attribute") for t in terms_of(terms, "attribute")]
+    if not terms:  # when was Ann hired: nothing but her, and the verb of one of her dates
+        dated = [term for term in found.given if term not in found.negated and term.owners("dated") & {*known}]
+        found.given = [term for term in found.given if term not in dated]
+        named += [term.of("dated") for term in dated]
     if named and Meaning("which", "who") in {meaning for term in terms for meaning in term.meanings}:
         raise UnclearError("it is not clear who is asked for")  # who founded it is not when it was founded
     return [next((one for one in choices if one.owner in known), choices[0]) for choices in named]
@@ -358,6 +413,22 @@ def _plan_latest(terms: Sequence[Term], found: Restrictions) -> Plan:
     shown = [one for one in asked if one.column != time] or _described_by(base, mapping, but=time)
     plan = Plan(base, "latest", "count", filters=found.filters(base), group=group, shown=tuple(dict.fromkeys(shown)))
     return replace(timed(plan, Head(base), terms, None, found), time_column=time)
+
+
+def _plan_first(terms: Sequence[Term], found: Restrictions) -> Plan | None:
+    """Return the plan of the rows with the first or the last of the dates that a verb names: 入职最早的员工."""
+    mapping, ends = found.mapping, [term for term in terms if name_of(term) in {"min", "max"}]
+    classes = classes_named(terms)
+    if len(ends) != 1 or len(classes) != 1 or {t for t in terms if not t.of("class", "which", "period")} != {*ends}:
+        return None
+    (base,) = classes
+    dates = {own[base].column for term in found.given if base in (own := dates_of(term, mapping))}
+    time = next(iter(dates), None) or _last_by(base, mapping)
+    if time is None or len(dates) > 1:
+        return None
+    plan = Plan(base, "latest", "count", filters=found.filters(base), shown=_described_by(base, mapping, but=time))
+    plan = timed(plan, Head(base), (*terms, *found.given), None, found)
+    return replace(plan, time_column=time, descending=name_of(ends[0]) == "max")
 
 
 def _latest_and_owner(terms: Sequence[Term], found: Restrictions) -> tuple[str, str | None]:
