@@ -10,6 +10,7 @@ from sql_answers import agree, one_tenant, read_questions, truth
 from theworld.nodes.query_database import evidence_paths
 from theworld.sql.plan import UnclearError
 from theworld.sql.results import in_words, number
+from theworld.state import QueryTable, TableColumn
 
 QUESTIONS = read_questions()
 
@@ -128,3 +129,9 @@ def test_the_way_over_relations_is_the_answers_path(database, now):
 
 def test_what_rounds_to_nothing_has_no_sign():
     assert [number(-0.001), number(-0.001, "%"), number(-0.001, "万元")] == ["0", "0%", "0 万元"]
+
+
+@pytest.mark.parametrize(("mail", "told"), [("ann@a.org", "Ann, e-mail ann@a.org"), (None, "Ann, e-mail (none)")])
+def test_what_is_asked_of_a_row_is_said_also_where_it_is_empty(mail, told):
+    columns = (TableColumn(label="name"), TableColumn(label="e-mail"))
+    assert told in in_words(QueryTable(title="people", columns=columns, rows=(("Ann", mail),)), "en")

@@ -204,7 +204,7 @@ def _said(table: QueryTable, row: Sequence[Cell], phrases: Mapping[str, Any], *,
         more = (
             f"{c.label} {text}"
             for c, text, value in zip(table.columns[first:], cells[first:], row[first:], strict=True)
-            if value is not None
+            if value is not None or len(row) == first + 1  # that is what was asked for
         )
         return ", ".join((" ".join(cells[:first]), *more))
     figures = _FIGURES.get(table.shape, ("figure",))
