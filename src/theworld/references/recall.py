@@ -211,8 +211,7 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     Where the reference came from a kept stance alone, that stance is the quote.
     """
     folded, wanted = fold_in_place(question), topic_tokens(question)
-    answers = _messages_of("assistant", history)
-    asked = [i for i in _messages_of("user", history) if not is_small_talk(text_of(history[i]))]
+    asked, answers = _messages_of("user", history), _messages_of("assistant", history)
     word, counted = _counted(folded, asked)
     if asks("asked").search(folded) and not asks("said").search(folded):
         turn = counted if word else _asked_last(topic_tokens(asks("asked").sub(" ", folded)), history, asked)
@@ -241,11 +240,7 @@ def asked_in_all(question: str, history: Sequence[Message]) -> list[Quote]:
     if match is None or not asks("all").fullmatch(match[0]):
         return []
     asked = ((turn, text_of(history[turn])) for turn in _messages_of("user", history))
-    return [
-        _quoted(history, turn)
-        for turn, text in asked
-        if not (is_small_talk(text) or chat_question(fold_in_place(text)))
-    ]
+    return [_quoted(history, turn) for turn, text in asked if not chat_question(fold_in_place(text))]
 
 
 def returned_to(query: str, history: Sequence[Message]) -> tuple[str, int] | None:
@@ -273,7 +268,9 @@ def _counted(folded: str, asked: Sequence[int]) -> tuple[str, int | None]:
 
 
 def _messages_of(role: str, history: Sequence[Message]) -> list[int]:
-    return [i for i, message in enumerate(history) if message.role == role and text_of(message).strip()]
+    """Return the messages that say something; of the user's those that are no small talk."""
+    said = ((i, text_of(message)) for i, message in enumerate(history) if message.role == role)
+    return [i for i, text in said if text.strip() and not (role == "user" and is_small_talk(text))]
 
 
 def _asked_last(wanted: frozenset[str], history: Sequence[Message], asked: Sequence[int]) -> int | None:

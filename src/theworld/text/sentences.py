@@ -8,8 +8,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-from theworld.text.numerals import read_numeral
-
 T = TypeVar("T")
 
 
@@ -123,15 +121,15 @@ def open_fence(text: str) -> str:
     return opening
 
 
-_NUMERAL = "[一二三四五六七八九十]{1,2}"
+_NUMERALS = "一二三四五六七八九十"
 ITEM_LINE = re.compile(
-    rf"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|[(（]?(?P<number>\d{{1,2}}|{_NUMERAL})[.)、）](?!\d)|[①-⑩])"
+    rf"(?P<indent>[ \t]*)(?:[-*](?=\s)|•|[(（]?(?P<number>\d{{1,2}}|[{_NUMERALS}])[.)、）](?!\d)|[①-⑩])"
     r"[ \t]*(?:\[[ xX]\][ \t]+)?(?P<text>\S.*)"
 )  # A task of a list ("- [ ] ...") too
 _QUOTED = re.compile(r"^(?:[ \t]*>)+[ \t]?")
 _NUMBERED_HEADING = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<number>\d{1,2})[.)、）:：](?!\d)[ \t]*(?P<text>\S.*)")
 _WITHIN_LINE = re.compile(
-    rf"(?<=[:：;；,，.。])(?:[ \t]+|(?<!\d[:.,]))(?=(?:\(?\d{{1,2}}|（{_NUMERAL})[.)、）](?!\d)[ \t]*[^\s\d])"
+    rf"(?<=[:：;；,，.。])(?:[ \t]+|(?<!\d[:.,]))(?=(?:\(?\d{{1,2}}|（[{_NUMERALS}])[.)、）](?!\d)[ \t]*[^\s\d])"
 )  # Before an item, but not within 2.5) or 18:00.
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+\|[ \t]*")
 _ELSEWHERE = re.compile(r"\[[^\]]*\]\(https?:[^()\s]*\)\W*")  # an item that only leads to another site
@@ -200,7 +198,8 @@ def _entry_of(line: str, counts: dict[_Depth, int]) -> tuple[_Depth, str, str] |
         goes_on = match["number"] in {"1", str(counts.get(depth, 0) + 1)}
         return (depth, match["number"], match["text"]) if goes_on else None
     if match := ITEM_LINE.fullmatch(line):
-        number = str(read_numeral(match["number"])) if match["number"] else ""
+        number = match["number"] or ""
+        number = str(_NUMERALS.index(number) + 1) if number and number in _NUMERALS else number
         return (len(match["indent"].expandtabs()), int(line.lstrip()[0] in "-*•")), number, match["text"]
     cells = line.split("|") if line.lstrip().startswith("|") else []
     return ((0, 2), "", next((cell.strip() for cell in cells if any(map(str.isalpha, cell))), "")) if cells else None

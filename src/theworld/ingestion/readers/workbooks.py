@@ -53,15 +53,12 @@ def _tables(rows: list[list[Cell]]) -> str:
     """
     parts, lines, columns = list[list[list[Cell]]](), list[list[Cell]](), set[int]()
     for region in (list(group) for said, group in groupby(rows, _says_something) if said):
+        _say_above_header(region)
         filled = list(_filled(region))
         first = next((place for place, places in enumerate(filled) if len(places) > 1), None)
         if first is None:
             lines += region
             continue
-        if below := _header_below(region, filled, first):  # what stands above it is said in lines
-            said = (" ".join(words for words, *_ in row if words) for row in region[first:below])
-            region[first:below] = [[(words, 1, 1)] for words in said]
-            filled[first:below], first = [{0}] * (below - first), below
         head, end = filled[first], len(filled)
         while filled[end - 1] == {min(head)}:
             end -= 1
@@ -128,15 +125,19 @@ def _keys(rows: list[list[Cell]]) -> list[str]:
     ]
 
 
-def _header_below(rows: list[list[Cell]], filled: list[set[int]], first: int) -> int | None:
-    """Return the row, below others with gaps, that names all columns: without digits where rows below have some."""
-    columns = set().union(*filled[first:])
-    for place in range(first + 1, min(first + MOST_ABOVE, len(rows) - 1)):
-        if len(filled[place - 1]) >= len(columns) - 1:
-            return None
-        if filled[place] == columns and not _digits([rows[place]]) and _digits(rows[place + 1 :]):
-            return place
-    return None
+def _say_above_header(rows: list[list[Cell]]) -> None:
+    """Put into one cell each what rows with gaps say above a row that names all columns, as a table's header does.
+
+    That is one without digits where rows below have some; a table whose first row lacks but one column begins with it.
+    """
+    filled = list(_filled(rows))
+    columns = set().union(*filled)
+    for place in range(min(MOST_ABOVE, len(rows) - 1)):
+        if place and filled[place] == columns and not _digits([rows[place]]) and _digits(rows[place + 1 :]):
+            rows[:place] = [[(" ".join(words for words, *_ in row if words), 1, 1)] for row in rows[:place]]
+            return
+        if len(filled[place]) >= len(columns) - 1:
+            return
 
 
 def _begins_with_header(rows: list[list[Cell]], filled: list[set[int]], above: set[int]) -> bool:
