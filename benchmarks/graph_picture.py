@@ -7,7 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from theworld.graph.build import build_graph
+from theworld.graph import Resources, build_graph
+from theworld.models.registry import Models
 from theworld.settings import Settings
 
 BEGIN, END = "<!-- graph: drawn by `make docs` -->\n", "<!-- /graph -->"
@@ -15,12 +16,11 @@ BEGIN, END = "<!-- graph: drawn by `make docs` -->\n", "<!-- /graph -->"
 
 def draw() -> str:
     """Return the whole graph, generation included, as a mermaid flowchart. Needs no store and no model."""
-    anything: Any = SimpleNamespace()
     store: Any = SimpleNamespace(refresh=None, sparse=None, dense=None, graph=None)
-    models: Any = SimpleNamespace(by_space=None, chat=anything)
+    chat: Any = SimpleNamespace(complete=None)
     parts: dict[str, Any] = {"strategy": None, "database": SimpleNamespace(view=None), "history": None, "limit": 1}
     parts |= {"reranker": None, "resolver": None, "knowledge": None, "judge": None, "ontology": None}
-    resources: Any = SimpleNamespace(settings=Settings(), store=store, models=models, **parts)
+    resources = Resources(settings=Settings(), store=store, models=Models({}, {}, chat), **parts)
     picture: str = build_graph(resources).get_graph().draw_mermaid()
     return picture
 

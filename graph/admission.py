@@ -16,6 +16,9 @@ from weakref import WeakKeyDictionary
 
 from langgraph.graph.state import CompiledStateGraph
 
+from theworld.errors import InvalidQuestionError, did_you_mean
+from theworld.state import QueryInput
+
 AnyGraph = TypeVar("AnyGraph", bound=CompiledStateGraph[Any, Any, Any, Any])
 Part = TypeVar("Part")
 _END = object()
@@ -72,13 +75,27 @@ def admit(graph: AnyGraph, limit: RunLimit) -> AnyGraph:
     """Return the graph, whose runs from now on wait for a turn; copies of it share the limit."""
 
     class Admitted(CompiledStateGraph[Any, Any, Any, Any]):
-        def stream(self, *args: Any, **options: Any) -> Iterator[Any]:
-            return limit.stream(super().stream(*args, **options))
+        def stream(self, input: Any, *args: Any, **options: Any) -> Iterator[Any]:
+            _check_asked(input)
+            return limit.stream(super().stream(input, *args, **options))
 
-        def astream(self, *args: Any, **options: Any) -> AsyncIterator[Any]:
-            return limit.astream(super().astream(*args, **options))  # type: ignore[arg-type]  # a generator
+        def astream(self, input: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
+            _check_asked(input)
+            return limit.astream(super().astream(input, *args, **options))  # type: ignore[arg-type]  # a generator
 
     Admitted.__name__ = Admitted.__qualname__ = type(graph).__name__
     Admitted.stream.__doc__, Admitted.astream.__doc__ = type(graph).stream.__doc__, type(graph).astream.__doc__
     graph.__class__ = Admitted  # type: ignore[assignment]  # StateGraph.compile knows no other class
     return graph
+
+
+def _check_asked(asked: object) -> None:
+    """Raise InvalidQuestionError for a bare text, and for a dict that holds a question under no known name."""
+    form = 'Ask with {"question": "..."} or {"messages": [...]}.'
+    if isinstance(asked, str):
+        raise InvalidQuestionError(f"it is the text {asked!r:.80}", where="input", remedy=form)
+    if isinstance(asked, dict) and not {"question", "messages"} & asked.keys():
+        unknown = sorted(map(str, asked.keys() - QueryInput.model_fields.keys()))
+        if unknown:
+            remedy = did_you_mean(unknown[0], QueryInput.model_fields, form)
+            raise InvalidQuestionError(f"it has {unknown[0]!r} and no question", where="input", remedy=remedy)

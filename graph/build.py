@@ -10,11 +10,13 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.constants import TAG_NOSTREAM
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Checkpointer
 
 import theworld.state
+from theworld.errors import SettingsError, check_kind
 from theworld.graph import edges
 from theworld.graph.admission import RunLimit, admit
 from theworld.graph.resources import Resources
@@ -44,8 +46,8 @@ from theworld.nodes.search_again import Search, search_again
 from theworld.state import Context, QueryInput, QueryOutput, QueryState, Update
 from theworld.wikidata import EntriesByName
 
-Graph = StateGraph[QueryState, Context, QueryInput, QueryOutput]
-CompiledGraph = CompiledStateGraph[QueryState, Context, QueryInput, QueryOutput]
+Graph = StateGraph[QueryState, Context, Any, QueryOutput]  # asked with a QueryInput, or a plain dict of its fields
+CompiledGraph = CompiledStateGraph[QueryState, Context, Any, QueryOutput]
 
 
 def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> CompiledGraph:
@@ -54,7 +56,14 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
     Invoke it with `{"question": ..., "history": [...]}` or `{"messages": [...]}` and optionally
     `context=Context(...)`; with a checkpointer, the thread's earlier turns are the history. At most `resources.limit`
     runs are under way at once; further ones wait before their clock starts.
+
+    SettingsError where it is given anything but resources, or a language model that is no `ChatModel`.
     """
+    remedy = "Give what `with open_resources(Settings.load(store=...)) as resources` opens."
+    check_kind(resources, Resources, where="resources of build_graph", remedy=remedy)
+    if (chat := resources.models.chat) is not None and not hasattr(chat, "complete"):
+        remedy = "Wrap it as docs/integrations.md does, in a class with `name`, `complete` and `stream`."
+        raise SettingsError(f"{type(chat).__name__} is no theworld.ChatModel", where="models.chat", remedy=remedy)
     graph: Graph = StateGraph(QueryState, context_schema=Context, input_schema=QueryInput, output_schema=QueryOutput)
     database = resources.database
     find_parts = parts_finder(resources.settings, None if database is None else database.view)
@@ -75,7 +84,8 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
         graph.add_conditional_edges(node, edges.after_history_or_parts, ["finish_answer", "route_query"])
     _add_answering(graph, resources)
     compiled: CompiledGraph = graph.compile(checkpointer=allow_state_types(checkpointer), name="theworld")
-    return admit(compiled, RunLimit(resources.limit))
+    # The answer is a message once it is checked: what a chat model of LangChain says in a node is no message beside it.
+    return admit(compiled.with_config(tags=[TAG_NOSTREAM]), RunLimit(resources.limit))
 
 
 def _part_answerer(resources: Resources) -> Callable[[QueryState, Context], Mapping[str, Any]]:
@@ -139,7 +149,8 @@ def _add_answering(graph: Graph, resources: Resources) -> None:
     _add(graph, answer_with_entity, settings=settings.answers, entries=_entries(resources))
     _add(graph, link_answer, judge=resources.judge, **lookup)
     if resources.models.chat is not None:
-        _add(graph, generate_answer, model=resources.models.chat, settings=settings.answers)
+        answering: dict[str, Any] = {"settings": settings.answers, "timeout_s": settings.model.timeout_s}
+        _add(graph, generate_answer, model=resources.models.chat, **answering)
     _add(graph, answer_with_passages, notes=store, dense=store.dense, embedder_of=embedder_of, settings=settings)
     _add(graph, reply_to_smalltalk, optional=False)
     _add(graph, report_no_evidence, optional=False, store=store)
@@ -214,15 +225,15 @@ def _connect_answering(graph: Graph, resources: Resources) -> None:
     graph.add_edge("finish_answer", END)
 
 
-def allow_state_types(checkpointer: Checkpointer) -> Checkpointer:
-    """Return a checkpointer that restores this graph's values, and nothing that is not on the list.
+def allow_state_types(checkpointer: Checkpointer, *own: type) -> Checkpointer:
+    """Return a checkpointer that restores this graph's values and those of your `own` types, and nothing else.
 
     LangGraph's default restores any class and warns of each. A serializer the caller made (an encrypting one, or one
     with other types allowed) is the caller's choice and stays as it is.
     """
     if not isinstance(checkpointer, BaseCheckpointSaver) or type(checkpointer.serde) is not JsonPlusSerializer:
         return checkpointer
-    classes: list[type] = [AIMessage, HumanMessage, SystemMessage, ToolMessage]
+    classes: list[type] = [AIMessage, HumanMessage, SystemMessage, ToolMessage, *own]
     classes += [value for name, value in vars(theworld.state).items() if inspect.isclass(value) and name[0].isupper()]
     allowed = sorted({(value.__module__, value.__name__) for value in classes})
     clone = copy.copy(checkpointer)

@@ -17,6 +17,7 @@ from theworld.entities import (
     make_knowledge,
     open_knowledge,
 )
+from theworld.errors import DatabaseError, check_kind
 from theworld.models.chat import OpenAIChatModel
 from theworld.models.protocols import ChatModel
 from theworld.models.registry import Models, load_models
@@ -85,7 +86,7 @@ def make_resources(
         store=store,
         models=models,
         reranker=make_reranker(settings, dense=store.dense, graph=store.graph, embedder_of=models.by_space),
-        resolver=make_resolver(models.chat),
+        resolver=make_resolver(models.chat, settings.model.timeout_s),
         knowledge=knowledge or make_knowledge(settings.wikidata),
         judge=make_judge(settings, models),
         limit=settings.service.running,
@@ -105,14 +106,14 @@ LEAST_SURE_REFERENCE = 0.75
 """Confidence of the rules below which a configured model is asked what a question refers to."""
 
 
-def make_resolver(model: ChatModel | None) -> ReferenceResolver:
+def make_resolver(model: ChatModel | None, timeout_s: float | None = None) -> ReferenceResolver:
     """Return the resolver; a model, where one is configured, is asked only when the rules are unsure."""
     if model is None:
         return ReferenceResolver()
     config = ReferenceResolverConfig(
         use_llm_fallback=True, llm_only_if_unsure=True, llm_fallback_threshold=LEAST_SURE_REFERENCE
     )
-    return ReferenceResolver(config, llm_resolver=model_resolver(model))
+    return ReferenceResolver(config, llm_resolver=model_resolver(model, timeout_s=timeout_s))
 
 
 @contextmanager
@@ -129,6 +130,7 @@ def open_resources(
     ModelMismatchError when the store's vectors were made by other models than the settings name.
     """
     settings = settings or Settings.load()
+    check_kind(settings, Settings, where="settings of open_resources", remedy="Give Settings.load(store=...).")
     models = load_models(settings)
     with (
         open_knowledge(settings.wikidata) as knowledge,
@@ -165,7 +167,15 @@ def open_database(settings: Settings) -> Iterator[Database | None]:
         return
     from theworld.sql.database import Database
 
-    with closing(Database.open(settings.database)) as database:
+    try:
+        opened = Database.open(settings.database)
+    except DatabaseError as error:
+        cause = getattr(error.__context__, "orig", None)  # what the driver says, where it is one that says no
+        if cause is None:
+            raise
+        said = f"{error.what}: {str(cause).partition(chr(10))[0]}"
+        raise DatabaseError(said, where=error.where, remedy=error.remedy) from error
+    with closing(opened) as database:
         database.lexicon("default")
         yield database
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from langgraph.runtime import Runtime
 
-from theworld.deadline import Deadline
+from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.degrading import degrading
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.models.protocols import ChatModel
@@ -117,16 +118,12 @@ def _written(
     written = Written(None, ModelUsage())
     said = f"the question was not read for certain ({reason}); the other ways answer"
     if model is not None and database.settings.model_sql and context.use_model and state.route.model:
-        written = write_statement(
-            model,
-            database,
-            state.query,
-            state.language,
-            reading=reason,
-            context=context,
-            deadline=deadline,
-            whole=request_deadline(state, context),
-        )
+        whole, given = request_deadline(state, context), (model, database, state.query, state.language)
+        write = partial(write_statement, *given, reading=reason, context=context, deadline=deadline, whole=whole)
+        try:
+            written = run_within(whole, write, name="write_statement")
+        except DeadlineExceededError as error:
+            written = Written(None, ModelUsage(calls=1), f"was too late ({error})")
         said += f"; {model.name}: {written.problem or 'the statement gave no rows'}"
     elif state.route.path != "sql" and context.database is None:  # every way was tried: nothing is missed
         reasons = (*state.route.reasons, f"it is not read for the database ({reason})")

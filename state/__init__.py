@@ -1,4 +1,4 @@
-"""What flows through the graph: the state, its schemas and its values. Imports nothing else of the project.
+"""What flows through the graph: the state, its schemas and its values. Imports only the errors of the project.
 
 Checkpoints name a class by its module: one that moves to another is not restored from older ones.
 """

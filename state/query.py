@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from theworld.errors import InvalidQuestionError, SettingsError, check_kind, in_plain_words
 from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement
 from theworld.state.candidates import Candidate, Channel, ChannelResult, EvidencePath
 from theworld.state.ontology import OntologyEvidence
@@ -34,13 +35,32 @@ def append(old: Sequence[T], new: Sequence[T]) -> list[T]:
     return [*old, *new]
 
 
-class Context(BaseModel):
+class Given(BaseModel):
+    """What callers make in code: what is wrong with it is an error of ours, in plain words."""
+
+    if not TYPE_CHECKING:  # type checkers know the fields
+
+        def __init__(self, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                what, remedy = in_plain_words(error.errors()[0], type(self).model_fields)
+                kind = SettingsError if isinstance(self, Context) else InvalidQuestionError
+                raise kind(what, where=type(self).__name__, remedy=remedy) from error
+
+        __init__.__pydantic_base_init__ = True  # as a part of something else it is that one's ValidationError
+
+
+FilterValue = Annotated[str, Field(coerce_numbers_to_str=True)]
+
+
+class Context(Given):
     """What one caller may choose for one request; everything has a default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tenant: str = Field(default="default", min_length=1, max_length=128, description="Whose knowledge is searched")
-    filters: dict[str, str | list[str]] = Field(
+    filters: dict[str, FilterValue | list[FilterValue]] = Field(
         default_factory=dict,
         description="Metadata that must match before ranking; a list: any of it; `document_id` chooses documents",
     )
@@ -73,14 +93,21 @@ class Context(BaseModel):
 def context_of(runtime: Runtime[Context] | None) -> Context:
     """Return the caller's context, or the defaults when none was given.
 
-    As a node of another graph this one gets the context of that graph: its attribute `theworld`, where it has one.
+    As a node of another graph this one gets the context of that graph: its `theworld`, a Context or a dict, where it
+    has one. SettingsError where that is anything else.
     """
     given: object = runtime.context if runtime is not None else None
-    mine = given if isinstance(given, Context) else getattr(given, "theworld", None)
-    return mine if isinstance(mine, Context) else Context()
+    if isinstance(given, Context):
+        return given
+    mine = given.get("theworld") if isinstance(given, Mapping) else getattr(given, "theworld", None)
+    if mine is None or isinstance(mine, Context):
+        return mine or Context()
+    remedy = "Give a theworld.Context, or a dict of its fields."
+    check_kind(mine, dict, where="`theworld` of the graph's context", remedy=remedy)
+    return Context(**mine)
 
 
-class QueryInput(BaseModel):
+class QueryInput(Given):
     """What a caller passes: a question, or chat messages whose last user message is the question."""
 
     model_config = ConfigDict(extra="forbid")

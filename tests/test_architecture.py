@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "text": {"text", "packages"},
     "packages": {"errors"},
-    "state": {"state"},
+    "state": {"state", "errors"},
     "questions": {"questions", "text", "errors", "state"},
     "settings": {"settings", "errors"},
     "deadline": set(),

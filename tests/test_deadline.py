@@ -3,12 +3,13 @@
 import math
 import threading
 import time
+from contextvars import ContextVar
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from theworld.deadline import Deadline, DeadlineExceededError, run_within, seconds_to_wait
+from theworld.deadline import Deadline, DeadlineExceededError, iterate_within, run_within, seconds_to_wait
 
 
 def test_returns_the_value():
@@ -37,6 +38,38 @@ def test_nothing_starts_after_the_deadline():
     with pytest.raises(DeadlineExceededError, match="no time left"):
         run_within(Deadline(time.perf_counter() - 1, 100), lambda: ran.append(1), name="never")
     assert not ran
+
+
+def test_pieces_come_as_they_are_made_and_late_ones_are_not_waited_for():
+    release, begun = threading.Event(), time.perf_counter()
+
+    def pieces():
+        yield 1
+        yield threading.current_thread().name
+        release.wait(60)
+        yield 3
+
+    came = iterate_within(Deadline.after(2_000), pieces, name="pieces")
+    assert [next(came), next(came)] == [1, "pieces"]
+    with pytest.raises(DeadlineExceededError, match="not done after 2000 ms"):
+        next(came)
+    assert time.perf_counter() - begun < 20
+    release.set()
+    assert list(iterate_within(Deadline.after(60_000), lambda: iter("ab"), name="pieces")) == ["a", "b"]
+
+
+def test_pieces_know_the_callers_context_and_raise_what_is_raised():
+    known = ContextVar("known", default="nothing")
+    known.set("this")
+
+    def pieces():
+        yield known.get()
+        raise KeyError("no such piece")
+
+    came = iterate_within(Deadline.after(60_000), pieces, name="pieces")
+    assert next(came) == "this"
+    with pytest.raises(KeyError, match="no such piece"):
+        next(came)
 
 
 def test_remaining_never_negative():

@@ -82,3 +82,25 @@ def test_every_public_name_can_be_imported() -> None:
     assert set(dir(theworld)) >= set(theworld.__all__)
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = theworld.no_such_name
+
+
+SAMPLE = """
+from theworld import Context, Message, Settings, build_graph, nonsense, open_resources
+from theworld.integrations.langchain import TheWorldRetriever
+
+Context(top_k="many")
+with open_resources(Settings(store="my.store")) as resources:
+    graph = build_graph(resources)
+    graph.invoke({"question": "Who?", "history": [Message("user", "x"), {"role": "user", "content": "x"}]})
+    graph.invoke({"question": "Who?"}, context={"tenant": "acme"})
+TheWorldRetriever(store="my.store", k=5)
+"""
+
+
+@pytest.mark.slow
+def test_type_checkers_know_the_public_names(tmp_path: Path) -> None:
+    (tmp_path / "sample.py").write_text(SAMPLE, "utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", f"--config-file={os.devnull}", "sample.py"]
+    env = {**os.environ, "MYPYPATH": str(ROOT / "src")}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert re.findall(r"sample.py:(\d+): error", done.stdout) == ["2", "5", "9"], done.stdout

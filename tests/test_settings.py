@@ -155,6 +155,13 @@ def test_wrong_arguments_are_named_and_secrets_are_not_shown() -> None:
     assert "12345" not in str(caught.value)
 
 
+def test_arguments_of_the_class_are_refused_as_those_of_load() -> None:
+    with pytest.raises(SettingsError, match=r"argument stor: stor is no setting. Did you mean store?"):
+        Settings(stor="x")
+    with pytest.raises(SettingsError, match=r"argument retrieval.top_k: retrieval.top_k is 0. Allowed: a whole"):
+        Settings(retrieval={"top_k": 0})
+
+
 def test_every_setting_is_described_and_has_an_allowed_range() -> None:
     for name, field in leaves(Settings):
         assert field.description, name

@@ -8,12 +8,15 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -94,6 +97,32 @@ def run_within(deadline: Deadline | None, work: Callable[[], T], *, name: str) -
     if not wait([running], remaining / 1000).done:
         raise DeadlineExceededError(f"not done after {remaining:.0f} ms")
     return running.result()
+
+
+def iterate_within(deadline: Deadline, pieces: Callable[[], Iterable[T]], *, name: str) -> Iterator[T]:
+    """Yield what `pieces` yields as it comes, or raise DeadlineExceededError as soon as the deadline has passed.
+
+    Late work is abandoned as by `run_within`. What it raises in time is raised here; it knows the caller's context.
+    """
+    come: SimpleQueue[T | Future[None]] = SimpleQueue()
+    left = threading.Event()
+
+    def pass_on() -> None:
+        for piece in pieces():
+            if left.is_set():
+                return
+            come.put(piece)
+
+    running = begin(partial(copy_context().run, pass_on), name=name)
+    running.add_done_callback(come.put)
+    try:
+        while (piece := come.get(timeout=deadline.remaining_ms() / 1000)) is not running:
+            yield piece  # type: ignore[misc]  # not the end
+        running.result()
+    except Empty:
+        raise DeadlineExceededError(f"not done after {deadline.budget_ms:.0f} ms") from None
+    finally:
+        left.set()
 
 
 def seconds_to_wait(value: str | None) -> float | None:

@@ -24,6 +24,10 @@ Each says what is wrong, where, and how to fix it.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 
 class TheWorldError(Exception):
     """Base of all errors raised on purpose.
@@ -133,3 +137,27 @@ class RetrievalUnavailableError(TheWorldError):
     """A channel, fusion, the reranker or the database failed or was late, and the caller asked for `strict`."""
 
     exit_code = 6
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the remedy for an unknown name: the known one most like it, where there is one."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
+    return f"Did you mean {close[0]}?" if close else otherwise
+
+
+def check_kind(given: object, kind: type, *, where: str, remedy: str) -> None:
+    """Raise SettingsError where something else is given than what is taken."""
+    if not isinstance(given, kind):
+        raise SettingsError(f"it is {given!r:.80}", where=where, remedy=remedy)
+
+
+_TRIED = {"str", "list[str]"}
+"""What pydantic adds to the place of a value of which it has tried several types."""
+
+
+def in_plain_words(problem: Mapping[str, Any], fields: Iterable[str]) -> tuple[str, str]:
+    """Return (what, remedy) of one of pydantic's problems: the field, its value, and what it should be."""
+    place = ".".join(str(part) for part in problem["loc"] if part not in _TRIED)
+    if problem["type"] == "extra_forbidden":
+        return f"{place} is no field", did_you_mean(place, fields, f"Fields: {', '.join(fields)}.")
+    return f"{place} is {problem['input']!r:.80}", f"{problem['msg'].replace('Input should', 'It should', 1)}."

@@ -9,8 +9,8 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from theworld.errors import InvalidQuestionError
-from theworld.graph import build_graph
+from theworld.errors import InvalidQuestionError, SettingsError
+from theworld.graph import build_graph, open_resources
 from theworld.state import Context, QueryOutput, QueryState
 
 pytestmark = pytest.mark.slow
@@ -120,6 +120,32 @@ def test_small_talk_searches_nothing(graph):
 def test_questions_that_cannot_be_answered_are_refused(graph, question):
     with pytest.raises(InvalidQuestionError, match="question: it"):
         graph.invoke({"question": question})
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("hello", 'input: it is the text \'hello\'. Ask with {"question": "..."}'),
+        ({"qestion": TWO_HOP}, "input: it has 'qestion' and no question. Did you mean question?"),
+        ({"question": 5}, "QueryInput: question is 5. It should be a valid string."),
+    ],
+)
+def test_what_holds_no_question_is_refused_in_plain_words(graph, asked, said):
+    for ask in (graph.invoke, lambda asked: asyncio.run(graph.ainvoke(asked))):
+        with pytest.raises(InvalidQuestionError) as told:
+            ask(asked)
+        assert str(told.value).startswith(said)
+
+
+def test_what_is_no_resources_or_settings_is_refused(resources):
+    with pytest.raises(SettingsError, match=r"resources of build_graph: it is None. Give what `with open_resources"):
+        build_graph(None)
+    with pytest.raises(
+        SettingsError, match=r"models.chat: object is no theworld.ChatModel. Wrap it as docs/integrations.md"
+    ):
+        build_graph(dataclasses.replace(resources, models=dataclasses.replace(resources.models, chat=object())))
+    with pytest.raises(SettingsError, match=r"settings of open_resources: it is 'my.store'. Give Settings.load"):
+        open_resources("my.store").__enter__()
 
 
 def test_control_characters_and_emoji_are_taken(graph):

@@ -261,3 +261,22 @@ def test_a_models_statement_goes_through_the_same_guard(resources, reply, kind):
         assert output["confidence"] == 0.5
     assert "SELECT" in model.calls[0][0].content
     assert "company" in model.calls[0][0].content
+
+
+class HangingModel(FakeChatModel):
+    """A model that keeps to no time."""
+
+    def complete(self, messages, *, timeout_s=None):
+        time.sleep(60)
+        return super().complete(messages)
+
+
+def test_a_model_that_hangs_over_a_statement_is_left(resources):
+    settings = resources.settings.database.model_copy(update={"model_sql": True})
+    database = Database(resources.database.engine, resources.database.mapping, settings)
+    models = dataclasses.replace(resources.models, chat=HangingModel([SQL]))
+    graph = build_graph(dataclasses.replace(resources, database=database, models=models))
+    began = time.perf_counter()
+    output = ask(graph, "冻结客户数目几何", database=True, total_deadline_ms=1500)
+    assert time.perf_counter() - began < 20
+    assert "fake-chat: was too late" in output["degradations"][0].reason

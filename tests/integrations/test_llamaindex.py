@@ -12,6 +12,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
 
+from theworld.errors import SettingsError
 from theworld.graph import Resources, build_graph
 from theworld.integrations.llamaindex import TheWorldRetriever
 
@@ -35,3 +36,8 @@ def test_over_a_folder(demo_store: Path) -> None:
         assert len(retriever.retrieve("天坛位于哪里？")) == 2
     finally:
         retriever.close()
+
+
+def test_a_number_that_cannot_be_is_refused() -> None:
+    with pytest.raises(SettingsError, match="top_k is -1"):
+        TheWorldRetriever("my.store", k=-1)

@@ -140,7 +140,7 @@ def test_what_is_wrong_is_told_with_its_element(tmp_path: Path, name: str, text:
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(OntologyError, match=r"none\.ttl: cannot be read"):
+    with pytest.raises(OntologyError, match=r"none\.ttl: cannot be read: there is no such file\. Name an"):
         read_rdf(tmp_path / "none.ttl")
 
 

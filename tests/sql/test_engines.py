@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+import time
 from contextlib import closing
 from decimal import Decimal
 
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from theworld.errors import DatabaseError, SettingsError, StatementRefusedError
+from theworld.graph.resources import open_database
 from theworld.ontology import parse_ontology
 from theworld.ontology.files import dump_ontology, load_ontology
 from theworld.settings import Settings
@@ -63,6 +65,18 @@ def test_a_measure_may_be_the_days_since_an_earlier_date(credit_files, now, tmp_
 def test_a_missing_file_is_said(tmp_path):
     with pytest.raises(DatabaseError, match="cannot be opened"):
         open_small(tmp_path, [], url=f"sqlite:///{tmp_path / 'nowhere.sqlite'}")
+
+
+def test_what_cannot_be_opened_says_why_in_one_sentence(tmp_path):
+    (tmp_path / "text.sqlite").write_text("this is no database at all" * 100, "utf-8")
+    for url, why in (
+        (f"sqlite:///{tmp_path / 'text.sqlite'}", "not a database"),
+        ("postgresql://me@127.0.0.1:1/x", "refused"),
+    ):
+        with pytest.raises(DatabaseError, match=why), open_database(Settings(database={"url": url})):
+            pass
+    with pytest.raises(SettingsError, match="a file is written sqlite:///FILE"):
+        Settings(database={"url": "shop.sqlite"})
 
 
 def test_bytes_are_counted(tmp_path):
@@ -225,6 +239,20 @@ def test_a_statement_waits_for_the_one_before_it_no_longer_than_it_may_take_itse
     engine = PostgresEngine("postgresql://db.example/credit")
     with engine._lock, pytest.raises(DatabaseError, match="busy with other statements for 20 ms"):
         engine.read("SELECT 1", {}, max_rows=1, timeout_ms=20)
+
+
+def test_a_locked_file_is_waited_for_no_longer_than_a_statement_may_take(tmp_path):
+    statements = ["CREATE TABLE sales (id INTEGER PRIMARY KEY, price REAL, day TEXT)"]
+    with (
+        closing(open_small(tmp_path, statements)) as database,
+        closing(sqlite3.connect(tmp_path / "shop.sqlite")) as held,
+    ):
+        database.engine.read("SELECT id FROM sales", {}, max_rows=1, timeout_ms=1000)
+        held.execute("BEGIN EXCLUSIVE")
+        began = time.perf_counter()
+        with pytest.raises(DatabaseError, match="database is locked"):
+            database.engine.read("SELECT id FROM sales", {}, max_rows=1, timeout_ms=50)
+        assert time.perf_counter() - began < 4
 
 
 def test_of_too_many_rows_always_the_same_are_known_by_name(tmp_path, monkeypatch):

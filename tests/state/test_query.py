@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-from langgraph.types import Overwrite
-from pydantic import ValidationError
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
+from pydantic import TypeAdapter, ValidationError
+
+from theworld.errors import InvalidQuestionError, SettingsError
 from theworld.state.query import (
     Answer,
     Context,
@@ -15,6 +20,7 @@ from theworld.state.query import (
     QueryState,
     Update,
     append,
+    context_of,
     new_question,
 )
 
@@ -44,5 +50,46 @@ def test_the_query_is_the_question_until_more_is_understood_of_it() -> None:
 
 
 def test_no_channels_at_all_is_no_choice_of_channels() -> None:
-    with pytest.raises(ValidationError, match="channels"):
+    with pytest.raises(SettingsError, match="channels"):
         Context(channels=[])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"topk": 3}, "Context: topk is no field. Did you mean top_k?"),
+        ({"deadline_ms": 0}, "Context: deadline_ms is 0. It should be greater than or equal to 1."),
+        ({"filters": {"year": None}}, "Context: filters.year is None. It should be a valid string."),
+    ],
+)
+def test_a_wrong_context_is_told_in_plain_words(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError) as told:
+        Context(**given)
+    assert str(told.value) == said
+
+
+def test_a_wrong_question_is_told_in_plain_words() -> None:
+    with pytest.raises(InvalidQuestionError, match=r"^QueryInput: question is 5. It should be a valid string.$"):
+        QueryInput(question=5)  # type: ignore[arg-type]
+    with pytest.raises(ValidationError):  # of what has one as its part
+        TypeAdapter(list[QueryInput]).validate_python([{"question": 5}])
+
+
+def test_numbers_of_metadata_filter_as_their_text() -> None:
+    assert Context(filters={"year": 1815, "of": [1, "2"]}).filters == {"year": "1815", "of": ["1", "2"]}  # type: ignore[dict-item]
+
+
+def told_by(theworld: object) -> Context:
+    return context_of(Runtime(context=SimpleNamespace(theworld=theworld)))  # type: ignore[arg-type]
+
+
+def test_the_context_of_another_graph_may_hold_a_dict_and_nothing_else() -> None:
+    assert told_by({"tenant": "acme"}) == told_by(Context(tenant="acme")) == Context(tenant="acme")
+    assert context_of(Runtime(context={"theworld": {"tenant": "acme"}})).tenant == "acme"  # type: ignore[arg-type]
+    assert context_of(Runtime(context=SimpleNamespace(user="me"))) == told_by(None) == Context()  # type: ignore[arg-type]
+    with pytest.raises(
+        SettingsError, match=r"`theworld` of the graph's context: it is 'acme'. Give a theworld.Context"
+    ):
+        told_by("acme")
+    with pytest.raises(SettingsError, match="Did you mean tenant"):
+        told_by({"tennant": "acme"})

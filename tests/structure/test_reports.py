@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from theworld.structure import parse_with_report
+import pytest
+
+from theworld.structure import StructureParseError, parse_structured_output, parse_with_report
 
 from .structure_shapes import Item, User
 
@@ -40,3 +42,10 @@ def test_duplicate_keys_are_told():
     report = parse_with_report('{"name": "A", "name": "B", age: 1}', User)
     assert [repair.was for repair in report.repairs if repair.kind == "dropped"] == ["a name"]
     assert not report.lossless
+
+
+def test_the_error_names_the_field_that_is_wrong():
+    with pytest.raises(
+        StructureParseError, match=r"^No strategy found a valid User in the content: age: Field required. See"
+    ):
+        parse_structured_output('{"name": "A"}', User)

@@ -184,7 +184,12 @@ def no_answer_because(text: str, question: str, notes: Sequence[str], instructio
     shown = "\n".join(notes)
     same_script = (cjk_share(text) > 0) == (cjk_share(shown) > 0)
     content = own - _YES_NO - function_words()
-    if same_script and content and not content & set(tokens(shown)):
+    cited = _MARK.search(text) is not None
+    if content:
+        unknown = (same_script or not cited) and not content & set(tokens(shown))
+    else:
+        unknown = not cited and not own & _YES_NO
+    if unknown:
         return "had no word of the notes"
     return ""
 
@@ -251,7 +256,7 @@ def _bare(text: str) -> str:
 
 
 _ANY_NUMBER = 9_999
-_REFUSALS = frozenset({*map(_bare, NO_ANSWER.values()), "證據不足"})
+_REFUSALS = frozenset({*map(_bare, NO_ANSWER.values()), "證據不足", "i do not know", "i don't know", "我不知道"})
 
 
 class AnswerStream:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from theworld.errors import SettingsError
 from theworld.integrations.passages import PassageSearch
 from theworld.packages import install_command
@@ -13,6 +15,18 @@ except ImportError as error:
     raise SettingsError(
         "haystack-ai is not installed", where=__name__, remedy=f"Install it: {install_command('haystack')}"
     ) from error
+
+
+def _plain(filters: dict[str, Any]) -> dict[str, Any]:
+    """Return Haystack's filters as name -> value or values; SettingsError for what is more than equal, in and AND."""
+    operator = filters.get("operator")
+    if operator == "AND":
+        return {name: value for part in filters["conditions"] for name, value in _plain(part).items()}
+    if operator in {"==", "in"}:
+        return {filters["field"].removeprefix("meta."): filters["value"]}
+    if operator is not None:
+        raise SettingsError(f"{operator!r} is not known", where="filters", remedy="Use ==, in and AND.")
+    return filters
 
 
 @component
@@ -35,9 +49,11 @@ class TheWorldRetriever:
         self._search = PassageSearch(store, Context(tenant=tenant, filters=self.filters))
 
     @component.output_types(documents=list[Document])
-    def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
-        """Return `{"documents": [...]}`, best first."""
-        found = self._search.find(query, self.top_k if top_k is None else top_k)
+    def run(
+        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """Return `{"documents": [...]}`, best first; `filters`, as here or as Haystack writes them, add to the own."""
+        found = self._search.find(query, self.top_k if top_k is None else top_k, _plain(filters or {}))
         return {
             "documents": [
                 Document(id=passage.id, content=passage.text, score=passage.score, meta=passage.metadata)

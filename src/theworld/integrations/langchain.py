@@ -31,7 +31,7 @@ class TheWorldRetriever(BaseRetriever):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, ignored_types=(cached_property,))
 
-    store: Path | None = Field(default=None, description="Folder of the store, opened with the first question")
+    store: str | Path | None = Field(default=None, description="Folder of the store, opened with the first question")
     graph: Any = Field(default=None, exclude=True, description="A compiled graph, in place of a store")
     k: int = Field(default=10, ge=1, le=1000, description="Documents returned; `invoke(question, k=...)` overrides it")
     context: Context = Field(default_factory=Context, description="Tenant, filters, channels, deadline")

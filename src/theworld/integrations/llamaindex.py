@@ -28,6 +28,7 @@ class TheWorldRetriever(BaseRetriever):
     def __init__(self, source: CompiledGraph | Path | str, k: int = 10, context: Context | None = None) -> None:
         """Take where the knowledge is, how many passages to return, and tenant, filters and the like."""
         super().__init__()
+        Context(top_k=k)  # refuses what cannot be
         self._search, self._k = PassageSearch(source, context), k
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -7,6 +7,7 @@ language model is called. Routing never keeps a question from being searched: wh
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,14 +68,17 @@ class PassageSearch(AbstractContextManager["PassageSearch"]):
         self._stack = ExitStack()
         self._graph: CompiledGraph | None = None
 
-    def find(self, question: str, k: int) -> list[Passage]:
-        """Return the best k passages, best first.
+    def find(self, question: str, k: int, filters: Mapping[str, Any] | None = None) -> list[Passage]:
+        """Return the best k passages, best first; `filters` are added to those of the context, which stay.
 
-        InvalidQuestionError for an empty or too long question, StoreError where there is no store.
+        InvalidQuestionError for an empty or too long question, SettingsError for a k or filters that cannot be,
+        StoreError where there is no store.
         """
         from theworld.service.requests.running import run_graph
 
-        context = self._context.model_copy(update={"top_k": k, "use_model": False, "router": False, "database": False})
+        wanted = {**(filters or {}), **self._context.filters}
+        asked = Context(top_k=k, filters=wanted, use_model=False, router=False, database=False)
+        context = self._context.model_copy(update=asked.model_dump(exclude_unset=True))
         run = run_graph(self._opened(), QueryInput(question=question), context, until="evidence")
         if run.error is not None:
             raise run.error

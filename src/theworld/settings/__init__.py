@@ -22,7 +22,16 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from theworld.settings.sources import ARGUMENT, DEFAULT, OpenAIVariables, Origin, is_secret, leaves, read_settings
+from theworld.settings.sources import (
+    ARGUMENT,
+    DEFAULT,
+    OpenAIVariables,
+    Origin,
+    is_secret,
+    leaves,
+    read_settings,
+    refused,
+)
 
 __all__ = [
     "Section",
@@ -405,6 +414,13 @@ class DatabaseSettings(Section):
         default=False, description="Let a configured language model write SQL for questions the rules do not read"
     )
 
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and "://" not in url.get_secret_value():
+            raise ValueError("it is no address; a file is written sqlite:///FILE")
+        return url
+
     @field_validator("timezone")
     @classmethod
     def _is_a_zone(cls, name: str) -> str:
@@ -489,6 +505,13 @@ class Settings(BaseSettings):
     service: ServiceSettings = Field(default_factory=ServiceSettings)
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
+
+    def __init__(self, **values: Any) -> None:
+        """Take arguments, then what the sources say; SettingsError as from `load`."""
+        try:
+            super().__init__(**values)
+        except ValueError as error:
+            raise refused(type(self), error, values) from error
 
     @property
     def ledger_server(self) -> LedgerSettings:

@@ -5,7 +5,6 @@ Everything here is generic over the settings class, so that the sections stay pl
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import tomllib
@@ -20,7 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, InitSettingsSource
 
-from theworld.errors import SettingsError
+from theworld.errors import SettingsError, did_you_mean
 
 S = TypeVar("S", bound=BaseSettings)
 OriginKind = Literal["default", "file", "environment", "argument"]
@@ -73,25 +72,29 @@ def read_settings(cls: type[S], arguments: Mapping[str, Any]) -> tuple[S, dict[s
         if value is not None
     }
     layers = _layers(cls, given)
-    try:
-        settings = cls(**given)
-    except ValidationError as error:
-        first, *further = [_explain(cls, problem, layers) for problem in error.errors()]
-        rest = "".join(f" Also {problem.where}: {problem.what} {problem.remedy}" for problem in further)
-        raise SettingsError(first.what, where=first.where, remedy=first.remedy + rest) from error
-    except ValueError as error:  # a section of a variable that is no JSON object
-        sections = [name for name, field in cls.model_fields.items() if section_of(field) and f'"{name}"' in str(error)]
-        name = variable(cls.model_config.get("env_prefix") or "", sections[0]) if sections else "environment"
-        raise SettingsError(
-            "must be a JSON object, or be given name by name.",
-            where=name,
-            remedy=f"Write for example {name}__NAME=value, or see `theworld info` for the names.",
-        ) from error
+    settings = cls(**given)
     origins: dict[str, Origin] = {}
     for name, _ in leaves(cls):
         names = (name, f"{name}_file")  # a secret may lie in a file
         origins[name] = next((layer[one] for layer in layers for one in names if one in layer), DEFAULT)
     return settings, origins
+
+
+def refused(cls: type[BaseSettings], error: ValueError, arguments: Mapping[str, Any]) -> SettingsError:
+    """Return what is wrong with settings in plain words, where each value came from among them."""
+    if isinstance(error, ValidationError):
+        layers = _layers(cls, arguments)
+        first, *further = [_explain(cls, problem, layers) for problem in error.errors()]
+        rest = "".join(f" Also {problem.where}: {problem.what} {problem.remedy}" for problem in further)
+        return SettingsError(first.what, where=first.where, remedy=first.remedy + rest)
+    # a section of a variable that is no JSON object
+    sections = [name for name, field in cls.model_fields.items() if section_of(field) and f'"{name}"' in str(error)]
+    name = variable(cls.model_config.get("env_prefix") or "", sections[0]) if sections else "environment"
+    return SettingsError(
+        "must be a JSON object, or be given name by name.",
+        where=name,
+        remedy=f"Write for example {name}__NAME=value, or see `theworld info` for the names.",
+    )
 
 
 def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
@@ -202,8 +205,7 @@ def _nearest(name: str, every: list[str]) -> str:
     section, _, last = name.partition(".")
     if section in {"ledger", "sparse", "dense", "graph"} and f"servers.{last}" in every:  # what engines share
         return f"Use servers.{last} instead."
-    close = difflib.get_close_matches(name, every, n=1, cutoff=0.75)
-    return f"Did you mean {close[0]}?" if close else "`theworld info` lists all settings."
+    return did_you_mean(name, every, "`theworld info` lists all settings.")
 
 
 def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> SettingsError:
@@ -215,7 +217,7 @@ def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> 
     if problem["type"] == "extra_forbidden":
         return SettingsError(f"{setting} is no setting.", where=where, remedy=_nearest(setting, list(known)))
     field = known.get(setting)
-    if field is None:
+    if field is None or problem["type"] == "value_error":
         reason = problem["msg"].removeprefix("Value error, ")
         return SettingsError(f"{setting} is wrong: {reason}.", where=where)
     shown = "(hidden)" if is_secret(field) else repr(problem["input"])

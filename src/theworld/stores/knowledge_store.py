@@ -112,7 +112,10 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             return self.ledger.put(documents)
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
-        """Delete documents with all that hangs on them in one transaction; return how many there were."""
+        """Delete documents with all that hangs on them in one transaction; return how many there were.
+
+        An id that no document has is passed over.
+        """
         with self._changing():
             return self.ledger.delete(document_ids, tenant=tenant)
 

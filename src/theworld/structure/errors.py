@@ -31,7 +31,9 @@ class StructureParseError(TheWorldError, ValueError):
         elif raw_content is not None and not isinstance(raw_content, str):
             raw_content = f"<{type(raw_content).__name__}>"
         self.raw_content = shorten(raw_content or "", KEPT_CHARACTERS)
-        super().__init__(message, remedy=remedy or REMEDY)
+        told = zip(self.tried, self.attempts, strict=True)
+        wrong = [attempt["error"] for (_, error), attempt in told if _names_fields(error)]
+        super().__init__(f"{message.rstrip('.')}: {shorten(wrong[0])}" if wrong else message, remedy=remedy or REMEDY)
 
     @property
     def attempts(self) -> list[dict[str, str]]:
@@ -45,6 +47,10 @@ class StructureParseError(TheWorldError, ValueError):
         lines += [f"  - {attempt['strategy']}: {shorten(attempt['error'])}" for attempt in attempts]
         lines.append(f"Content preview: {shorten(self.raw_content, PREVIEW_CHARACTERS)!r}")
         return "\n".join(lines)
+
+
+def _names_fields(error: BaseException | str) -> bool:
+    return isinstance(error, ValidationError) and bool(error.errors()[0]["loc"])
 
 
 def shorten(text: str, limit: int = ERROR_CHARACTERS) -> str:

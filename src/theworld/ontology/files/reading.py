@@ -49,7 +49,11 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise OntologyError(f"cannot be read: {error}.", where=str(file), remedy="Save it as UTF-8 text.") from error
+        missing = isinstance(error, FileNotFoundError)
+        said, remedy = (
+            ("there is no such file", "Name an existing one.") if missing else (error, "Save it as UTF-8 text.")
+        )
+        raise OntologyError(f"cannot be read: {said}.", where=str(file), remedy=remedy) from error
 
 
 def parse_ontology(text: str, *, where: str = "ontology") -> Ontology:

@@ -69,7 +69,7 @@ class SQLiteEngine:
                 may = harmless or action == sqlite3.SQLITE_SELECT
             return sqlite3.SQLITE_OK if may else sqlite3.SQLITE_DENY
 
-        with closing(self._connect()) as connection:
+        with closing(self._connect(lock_ms=timeout_ms)) as connection:
             connection.set_authorizer(allowed)
             connection.set_progress_handler(lambda: int(time.perf_counter() > end), OPCODES_BETWEEN_LOOKS)
             try:
@@ -91,10 +91,10 @@ class SQLiteEngine:
     def close(self) -> None:
         """Nothing is kept open."""
 
-    def _connect(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = None
+    def _connect(self, lock_ms: float = 5_000) -> sqlite3.Connection:
+        connection, address = None, f"{self._path.resolve().as_uri()}?mode=ro"
         try:
-            connection = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+            connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=lock_ms / 1000)
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             connection.execute("PRAGMA query_only = 1")
             connection.execute("PRAGMA trusted_schema = 0")
