@@ -6,7 +6,7 @@ In brackets, itself made to stand alone: a search with both finds more than one 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
@@ -40,7 +40,7 @@ from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text import place_of, split_sentences
 from theworld.text.calendar import MONTH, Interval
 from theworld.text.phrases import PhraseTable
-from theworld.text.sentences import ITEM_LINE, in_frame, lists_in
+from theworld.text.sentences import ITEM_LINE, Listed, in_frame, lists_in
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs, token_set
 
 ITEM = "an item of a list"
@@ -288,11 +288,9 @@ class FollowUp:
             if pair := pair_in(asked):
                 yield i - 1, pair, asked
             answer = self.history[i].content or ""
-            lists = [
-                one
-                for one in lists_in(answer, steps=steps)
-                if not wanted or not _is_passage(answer) or overlap(wanted, f"{one.introduction} {one.items}")
-            ]
+            lists: Iterable[Listed] = lists_in(answer, steps=steps)
+            if wanted and len(answer) > LONGEST_REPLY // (1 + has_ideographs(answer)):
+                lists = (one for one in lists if overlap(wanted, f"{one.introduction} {one.items}"))
             for found in sorted(lists, key=lambda one: -overlap(wanted, one.introduction)):
                 items = [_plain(item).strip(CLOSING + ";；") for item in found.items]
                 yield i, items, f"{asked} {found.introduction}"
@@ -327,13 +325,9 @@ class FollowUp:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
         frame = [self.filled] if whole else self.frame
-        said = ["" if _is_passage(answer.text) else beginning(answer.text), *frame]
+        said = [beginning(answer.text), *frame]
         alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
-
-
-def _is_passage(answer: str) -> bool:
-    return len(answer) > (LONGEST_REPLY // 2 if has_ideographs(answer) else LONGEST_REPLY)
 
 
 def _name_of(item: str) -> str:
@@ -348,7 +342,12 @@ def dependent(span: Span, kind: Kind) -> Detected:
 
 
 def beginning(answer: str) -> str:
-    """Return an answer's first sentence without mark-up, or the items of a list it begins with, cut at a word's end."""
+    """Return an answer's first sentence without mark-up, or the items of a list it begins with, cut at a word's end.
+
+    Nothing of a long one, which is passages.
+    """
+    if len(answer) > LONGEST_REPLY // (1 + has_ideographs(answer)):
+        return ""
     first, _, rest = answer.partition("\n")
     listed = rest if first.rstrip().endswith((":", "：")) else answer if ITEM_LINE.match(answer) else ""
     said = ", ".join(next((found.items for found in lists_in(listed)), [])) or first

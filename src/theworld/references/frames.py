@@ -23,10 +23,10 @@ _ANNOUNCED = rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_changes»"
 _TOPIC_CHANGE = (  # in Chinese a blank does for a comma
     rf"{_ANNOUNCED}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|(?<=[{CJK_RANGES}])\s+|$)(?:{_ANNOUNCED}|{_GAP})*"
 )
-_RETURN = (
+RETURN = (
     rf"\W*(?:«frames.before_changes»{_GAP})*«frames.topic_returns»"
     rf"\s*(?P<topic>[^,，.。:：;；!！?？—]{{1,40}})(?:[,，.。:：;；!！?？—-]+\s*|$)"
-)
+)  # The head by which a text goes back to a topic: "back to the tags, can I…"
 _OPENING = r"(?:[\w'’]{1,10}\s+){0,3}[\w'’]{1,10}\s*[,，.。!！:：…—-]+\s*"
 """The few words that may open a correction, whatever they are: "Hang on, I meant Lisbon.", "哎呀，我是说年假"."""
 _REJECTED = rf"«frames.rejecting»\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
@@ -62,11 +62,6 @@ def topic_change(text: str) -> int | None:
     """Return where the words after an announced change of topic begin; None where a text announces none."""
     match = pattern_of(_TOPIC_CHANGE).match(fold_in_place(text[:200]))
     return match.end() if match else None
-
-
-def topic_return(text: str) -> re.Match[str] | None:
-    """Return the head by which a text goes back to a `topic` ("back to the tags, can I…"), None where it does not."""
-    return pattern_of(_RETURN).match(fold_in_place(text[:200]))
 
 
 def with_context(query: str, *added: str) -> str | None:

@@ -17,9 +17,9 @@ from itertools import accumulate, islice
 from math import inf
 from typing import Any, NamedTuple
 
-from theworld.references.config import RANKS, LanguageCode, ReferenceResolverConfig, any_of, load_table
+from theworld.references.config import RANKS, LanguageCode, ReferenceResolverConfig, any_of, load_table, pattern_of
 from theworld.references.context import is_small_talk
-from theworld.references.frames import topic_return
+from theworld.references.frames import RETURN
 from theworld.references.history import as_messages, in_zone, last_answer, last_turns, said_within, text_of, transcript
 from theworld.references.topics import CLEAR_OVERLAP, asks, chat_question, overlap, topic_in, topic_tokens
 from theworld.state import Message, ReferenceScope, ReferenceType, ResolvedReference
@@ -248,7 +248,7 @@ def returned_to(query: str, history: Sequence[Message]) -> tuple[str, int] | Non
 
     That is the turn whose number it names ("my first question"), else the last of those that share most with the topic.
     """
-    if (match := topic_return(query)) is None:
+    if (match := pattern_of(RETURN).match(fold_in_place(query[:200]))) is None:
         return None
     asked, wanted = _messages_of("user", history), topic_tokens(match["topic"])
     turn, ends = _counted(match["topic"], asked)[1], dict(zip(asked, [*asked[1:], len(history)], strict=True))

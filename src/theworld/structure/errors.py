@@ -32,7 +32,8 @@ class StructureParseError(TheWorldError, ValueError):
             raw_content = f"<{type(raw_content).__name__}>"
         self.raw_content = shorten(raw_content or "", KEPT_CHARACTERS)
         told = zip(self.tried, self.attempts, strict=True)
-        wrong = [attempt["error"] for (_, error), attempt in told if _names_fields(error)]
+        refused = ((e.errors(), attempt) for (_, e), attempt in told if isinstance(e, ValidationError))
+        wrong = [attempt["error"] for problems, attempt in refused if problems[0]["loc"]]  # those that name a field
         super().__init__(f"{message.rstrip('.')}: {shorten(wrong[0])}" if wrong else message, remedy=remedy or REMEDY)
 
     @property
@@ -47,10 +48,6 @@ class StructureParseError(TheWorldError, ValueError):
         lines += [f"  - {attempt['strategy']}: {shorten(attempt['error'])}" for attempt in attempts]
         lines.append(f"Content preview: {shorten(self.raw_content, PREVIEW_CHARACTERS)!r}")
         return "\n".join(lines)
-
-
-def _names_fields(error: BaseException | str) -> bool:
-    return isinstance(error, ValidationError) and bool(error.errors()[0]["loc"])
 
 
 def shorten(text: str, limit: int = ERROR_CHARACTERS) -> str:

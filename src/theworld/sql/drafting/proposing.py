@@ -205,11 +205,6 @@ def _ends_in(words: str, section: str) -> bool:
     return words.endswith(chinese) or words.rsplit(maxsplit=1)[-1] in GLOSSARY[section]
 
 
-def _is_numbered(words: str) -> bool:
-    """Return whether a name says that its numbers tell things apart: account no, 会员编号."""
-    return words != "number" and (words in GLOSSARY["endings"] or without_ending(words) != words)
-
-
 def _stamp_unit(column: ColumnFacts) -> str | None:
     """Return what a column called a date counts since 1970: s, ms; "" of days such as 20240131, None of all else."""
     numeric = column.kind in {"integer", "number"} and bool(column.values)
@@ -226,7 +221,9 @@ def _no_quantity(column: ColumnFacts, words: str) -> dict[str, str]:
     if (unit := _stamp_unit(column)) is not None:
         why = "read as times in UTC" if unit else "dates kept as numbers: questions by it are declined"
         return {"type": "stamp", "unit": unit, "why": why}
-    if column.kind in {"integer", "number"} and (_ends_in(words, "kinds") or _is_numbered(words)):
+    # Whether a name says that its numbers tell things apart: account no, 会员编号.
+    apart = words != "number" and (words in GLOSSARY["endings"] or without_ending(words) != words)
+    if column.kind in {"integer", "number"} and (apart or _ends_in(words, "kinds")):
         return {"type": column.kind, "why": "numbers that add up to nothing"}
     return {}
 
