@@ -17,7 +17,7 @@ from langgraph.types import Overwrite
 from theworld.answers.sureness import probability_in, sureness_of
 from theworld.models.embedders import common_words
 from theworld.questions import read_question
-from theworld.questions.words import QuestionWords, respelt
+from theworld.questions.words import respelt
 from theworld.state import Context, QueryState, Update, context_of
 from theworld.stores.protocols import FEWEST_NOTES
 
@@ -97,7 +97,7 @@ def _lost(state: QueryState, found: QueryState) -> float:
         [f"{note.title} {' '.join(note.section)} {note.text}" for note in one.candidates[:COMPARED]]
         for one in (state, found)
     ]
-    words = QuestionWords(read_question(state.query, state.language).content, [*texts[0], *texts[1]])
+    words = read_question(state.query, state.language).words_over([*texts[0], *texts[1]])
     before, after = (words.covered(one[0]) if one else 0.0 for one in texts)
     return max(before - after, 0.0)
 

@@ -33,7 +33,7 @@ CASES = [
         "club",
         "## Closed\n\n- Start: 2026-12-24\n- End: 2027-01-01\n\n"
         "## Fair\n\n- Start: 2026-09-12\n\n"
-        "## Choir\n\n- Duration: 1 h 30 min\n- Repeats: weekly, every 2, on Monday, Thursday, until 2026-12-15\n\n"
+        "## Choir\n\n- Duration: 1 h 30 min\n- Repeats: every 2 weeks, on Monday, Thursday, until 2026-12-15\n\n"
         "## Broken\n\n- End: 2026-99-99\n- Duration: long\n- Repeats: yearly, count 3",
     ),
     (

@@ -55,7 +55,8 @@ _DAYS = {
     "MO": "Monday", "TU": "Tuesday", "WE": "Wednesday", "TH": "Thursday", "FR": "Friday", "SA": "Saturday",
     "SU": "Sunday",
 }  # fmt: skip
-_REPEATS = {"FREQ": "", "INTERVAL": "every", "BYDAY": "on", "BYMONTHDAY": "on"}
+_REPEATS = {"FREQ": "", "BYDAY": "on", "BYMONTHDAY": "on"}
+_EVERY = {"daily": "days", "weekly": "weeks", "monthly": "months", "yearly": "years"}
 _WHICH = re.compile(r"([+-]?)(\d*)([A-Z]*)")
 _DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:\d+S)?)?")
 _UNITS = ("weeks", "days", "h", "min")
@@ -249,13 +250,17 @@ def _said(name: str, options: str, value: str) -> str:
 
 
 def _repeats(rule: str) -> str:
-    """Return a rule of recurrence (RFC 5545) in words: "weekly, every 2, on Monday, until 2026-12-15"."""
+    """Return a rule of recurrence (RFC 5545) in words: "every 2 weeks, on Monday, until 2026-12-15"."""
     parts = dict(part.split("=", 1) for part in rule.split(";") if "=" in part)
+    every = parts.pop("INTERVAL", "1")
     for name, value in parts.items():
         if name in {"BYDAY", "BYMONTHDAY"}:
             parts[name] = ", ".join(map(_which, value.split(",")))
+        elif name == "FREQ":
+            often = value.lower()
+            parts[name] = often if every == "1" else f"every {every} {_EVERY.get(often, often)}"
         else:
-            parts[name] = value.lower() if name == "FREQ" else _said(name, "", value)
+            parts[name] = _said(name, "", value)
     return ", ".join(f"{_REPEATS.get(name, name.lower())} {value}".strip() for name, value in parts.items())
 
 
