@@ -51,7 +51,7 @@ CITED_CONFIDENCE = 0.7
 UNCITED_CONFIDENCE = 0.3
 """Confidence in an answer for which the model cites nothing."""
 
-TIMEOUT_S = ModelSettings().timeout_s
+TIMEOUT_S = ModelSettings().timeout_s  # where no total deadline is given
 MODEL_SHARE = 0.95
 """Of the time there is, what the model is given: one that keeps to it says itself what it has used."""
 LEAST_TIME_S = 0.05

@@ -109,7 +109,7 @@ def _columns_of_values(terms: Sequence[Term], found: Restrictions) -> set[Term]:
 
 
 def _compared(plans: Sequence[Plan], mapping: DatabaseMapping) -> Iterator[Attribute]:
-    """Yield the attributes that rows are narrowed down, timed by."""
+    """Yield the attributes by which rows are narrowed down or timed."""
     for plan in plans:
         found = {(plan.time_path[-1].target if plan.time_path else plan.base, plan.time_column)}
         found |= {(one.class_id, one.column) for one in plan.filters}
