@@ -32,7 +32,7 @@ FAMILIES: dict[str, tuple[str, object]] = {
     "correction refills the frame": ("context.FollowUp.corrected", NONE),
     "value in its frame": ("context.refilled", NONE),
     "change of topic: words left out": ("resolver.topic_change", NONE),
-    "first sentence of the answer as context": ("context.beginning", lambda _: ""),
+    "the answer as context": ("context.answered", lambda *_: ""),
     "item of a list": ("context.FollowUp.item", NONE),
     "like in the place of like (en)": (f"{ENGLISH}.refill", NONE),
     "pronoun (en)": (f"{ENGLISH}._pronouns", NONE),
@@ -45,13 +45,10 @@ FAMILIES: dict[str, tuple[str, object]] = {
     "names side by side (en)": (f"{ENGLISH}._rivals", lambda *_: ()),
     "heading (en)": ("english.is_heading", lambda _: False),
     "X呢 (zh)": (f"{CHINESE}._about", NONE),
-    "says little (zh)": ("chinese.says_little", lambda _: False),
     "pronoun (zh)": (f"{CHINESE}._pronouns", NONE),
-    "pronoun replaced, not in context (zh)": (f"{CHINESE}._antecedent", NONE),
     "这种, 那一步 (zh)": ("chinese._POINTING", "(?!)"),
     "correction, sequel (zh)": ("chinese._SEQUEL", "(?!)"),
-    "the answer's name (zh)": ("chinese.name_in_answer", lambda _: ""),
-    "names side by side (zh)": ("chinese.joined_names", lambda _: ()),
+    "names side by side (zh)": (f"{CHINESE}._side_by_side", lambda _: ()),
 }
 
 

@@ -38,7 +38,11 @@ def thread(name: str = "1") -> dict[str, Any]:
 def test_a_dependent_question_is_rewritten_and_both_are_kept() -> None:
     history = [Message("user", "Redis是什么？"), Message("assistant", "内存数据库")]
     state = graph().invoke({"question": "它支持集群吗？", "history": history}, thread())
-    assert (state["question"], state["query"], state["language"]) == ("它支持集群吗？", "Redis支持集群吗？", "zh")
+    assert (state["question"], state["query"], state["language"]) == (
+        "它支持集群吗？",
+        "它支持集群吗（内存数据库；Redis是什么）？",
+        "zh",
+    )
     assert state["reference"].reference_type is ReferenceType.REFERENTIAL
     assert state["reference"].standalone_query == state["query"]
     assert state["usage"].calls == 0

@@ -109,7 +109,7 @@ def test_emoji_and_full_width_text() -> None:
     ],
 )
 def test_histories_of_other_shapes(history: Any) -> None:
-    assert RESOLVER.resolve("它支持集群吗？", history).standalone_query == "Redis支持集群吗？"
+    assert RESOLVER.resolve("它支持集群吗？", history).standalone_query == "它支持集群吗（数据库；Redis是什么）？"
 
 
 def test_odd_messages_are_turned_into_text() -> None:

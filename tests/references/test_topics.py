@@ -89,7 +89,7 @@ def test_topic_of_a_text(text: str, topic: str) -> None:
 @pytest.mark.parametrize(
     ("question", "about_chat", "next_one", "query"),
     [
-        ("阿里云盘令牌哪里拿？", "你还记得我最开始问什么吗", "它多久过期？", "阿里云盘令牌多久过期？"),
+        ("阿里云盘令牌哪里拿？", "你还记得我最开始问什么吗", "它多久过期？", "它多久过期（阿里云盘令牌哪里拿）"),
         ("How long is parental leave?", "Do you remember what I asked first?", "Is it paid?", "parental leave"),
     ],
 )

@@ -20,7 +20,7 @@ def test_every_step_is_shown() -> None:
         "temporal / last_1_3_turns",
         "confidence",
         "recall 3 turns",
-        "Redis支持集群吗",
+        "它支持集群吗（一种内存数据库；Redis是什么）",
     ):
         assert part in shown
     assert max(len(line) for line in shown.splitlines()) < 160

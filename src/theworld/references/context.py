@@ -25,6 +25,7 @@ from theworld.references.frames import (
 from theworld.references.history import last_answer, text_of
 from theworld.references.topics import (
     TIME,
+    answering,
     asks_of_chat_alone,
     cut_at_word,
     named_words,
@@ -37,7 +38,7 @@ from theworld.references.topics import (
     with_capitals,
 )
 from theworld.state import Message, ReferenceScope, ReferenceType
-from theworld.text import place_of, split_sentences
+from theworld.text import place_of
 from theworld.text.calendar import MONTH, Interval
 from theworld.text.phrases import PhraseTable
 from theworld.text.sentences import ITEM_LINE, Listed, in_frame, lists_in
@@ -211,8 +212,8 @@ class FollowUp:
             if _NAMES_FIRST.match(value):
                 query = value
             elif asks or _ASKS.match(value) or ORDINAL.fullmatch(fold_in_place(value)):
-                topic = topic_of(own) if rejected and asks else ""
-                query = f"{topic}{value}" if topic and rejected not in topic else self.alone(value, self.history)
+                topic = topic_of(own).partition(rejected)[0].removesuffix("的") if rejected and asks else ""
+                query = f"{topic}{value}" if topic else self.alone(value, self.history)
             else:
                 [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
                 for place in PhraseTable([(old, None)]).find(fold_in_place(query))[::-1]:
@@ -315,7 +316,7 @@ class FollowUp:
         return (None if named else with_context(before + text + after, question)) or before + text + after
 
     def in_context(self, span: Span, kind: Kind, *, whole: bool = False) -> Standalone:
-        """Return the query with the heading, or what the question before and the beginning of its answer name.
+        """Return the query with the heading, or what the question before and the sentence that answers it name.
 
         More outweighs what is asked now; a filler needs the `whole` question.
         """
@@ -325,7 +326,7 @@ class FollowUp:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
         frame = [self.filled] if whole else self.frame
-        said = [beginning(answer.text), *frame]
+        said = [answered(self.asked, answer.text), *frame]
         alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
@@ -341,8 +342,8 @@ def dependent(span: Span, kind: Kind) -> Detected:
     return Detected(span, kind, reference, ReferenceScope.LAST_1_3_TURNS)
 
 
-def beginning(answer: str) -> str:
-    """Return an answer's first sentence without mark-up, or the items of a list it begins with, cut at a word's end.
+def answered(question: str, answer: str) -> str:
+    """Return the sentence of an answer that answers, or the items of a list it begins with, cut at a word's end.
 
     Nothing of a long one, which is passages.
     """
@@ -350,9 +351,9 @@ def beginning(answer: str) -> str:
         return ""
     first, _, rest = answer.partition("\n")
     listed = rest if first.rstrip().endswith((":", "：")) else answer if ITEM_LINE.match(answer) else ""
-    said = ", ".join(next((found.items for found in lists_in(listed)), [])) or first
-    sentence = next((one.text for one in split_sentences(_plain(said))), "").strip(CLOSING)
-    return cut_at_word(sentence, LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER)
+    items = ", ".join(next((found.items for found in lists_in(listed)), []))
+    said = _plain(items or answering(question, answer)).strip(CLOSING)
+    return cut_at_word(said, LONGEST_ANSWER // 2 if has_ideographs(said) else LONGEST_ANSWER)
 
 
 def _plain(text: str) -> str:

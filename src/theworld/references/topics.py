@@ -28,17 +28,13 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(#]\s*)$")  # a heading is capita
 _TABLE_HEAD = re.compile(r"(?m)^(?=[^\n]*\|)[^\n]*\n(?=[^\n]*--)[ |:-]+$\n?")  # what columns are called names no one
 _NO_NAMES = re.compile(rf"{_TABLE_HEAD.pattern}|^[^\w\n]*(?:[\w-]+ ){{0,3}}[\w-]+(?=\**:[\s*])(?!.*\?)")  # nor labels
 _HEADING = re.compile(r"\s*(?P<first>[\"'“‘]?[A-Z0-9]\S*)(?:\s+\S+){0,13}(?<![?!.])(?:\.\.\.)?\s*")
-LONGEST_TOPIC, LONGEST_LABEL = 24, 40
+LONGEST_TOPIC = 40
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
 TIME = re.compile(
     r"(?:\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|(?:\d{1,2}|十?[一二三四五六七八九]|十)月(?:\d{1,2}[日号])?份?|(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天]|大?[前后明今昨]天"
     r"|[去今明前后]年|(?:上|下|这|本)(?:个?(?:月|星期|礼拜|季度|学期)|周末?)|[春夏秋冬][天季]|早上|上午|中午|下午|晚上)"
 )
 _ASKS = re.compile(rf"{ASKING.pattern}|[呢吧]|会不会|能不能|还是|[，。,?？]")
-_BOUNDARY = re.compile(
-    rf"{TIME.pattern}|的|是|还?有(?!限)|[还也]?(?:在|能|会(?!{ASKING.pattern})|可以)|应该|更?适合|支持|和.{{1,12}}(?:哪|谁|的|比)|属于|跟|最"
-    rf"|{_ASKS.pattern}"
-)
 _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introductions»(?:一下)?\s*)?"
 _LOWER = re.compile(r"(?<![\w'’@./-])[a-z]\w*(?![\w@]|[./-]\w)")  # no part of an address
 _ARTICLE = re.compile(r"(?i)\b(?:an?|the|this|my|your|our)\s+$")
@@ -192,16 +188,16 @@ def bare(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def topic_of(question: str, *, described: bool = False) -> str:
+def topic_of(question: str) -> str:
     """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明".
 
-    Of "主题的预览图有哪些格式" that is 主题, with all that is said of it before something is asked, 主题的预览图.
+    That is all that is said before something is asked: of "主题的预览图有哪些格式" 主题的预览图.
     """
     text = bare(question[:200])
     folded = fold_in_place(text)
     opened = pattern_of(_OPENERS).match(folded)
     start = opened.end() if opened else 0
-    cut = (_ASKS if described else _BOUNDARY).search(folded, start + 1)
+    cut = _ASKS.search(folded, start + 1)
     end = cut.start() if cut else len(text)
     if cut:
         for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
@@ -210,14 +206,14 @@ def topic_of(question: str, *, described: bool = False) -> str:
     topic = re.sub("(?:还?有|是)$", "", bare(_OPEN_BRACKET.sub("", text[start:end])))
     # One character that is left may be the half of a word (四会, 他汀); 看我 of 怎么看我的进程 is whose it is.
     whose = _WHOSE.search(fold_in_place(topic)) is not None
-    longest = LONGEST_LABEL if described else LONGEST_TOPIC
-    return topic if topic_tokens(topic) and 1 < len(topic) <= longest and not whose else ""
+    return topic if topic_tokens(topic) and 1 < len(topic) <= LONGEST_TOPIC and not whose else ""
 
 
 def joined_names(topic: str) -> tuple[str, ...]:
     """Return both names of a Chinese topic that puts two side by side ("李白和杜甫"), empty where it does not."""
     match = _JOINED.match(fold_in_place(topic))
-    return tuple(bare(topic[slice(*match.span(name))]) for name in ("first", "second")) if match else ()
+    named = (topic[slice(*match.span(name))] for name in ("first", "second")) if match else ()
+    return tuple(bare(name).partition("的")[0] for name in named)
 
 
 def pair_in(question: str) -> tuple[str, ...]:
@@ -230,8 +226,8 @@ def pair_in(question: str) -> tuple[str, ...]:
 
 def topic_in(text: str) -> str:
     """Return what a text in either language is about, in its own words."""
-    topic = topic_of(text, described=True) if has_ideographs(text) else ""
-    return topic or cut_at_word((named_words(text) or text).strip(), LONGEST_LABEL)
+    topic = topic_of(text) if has_ideographs(text) else ""
+    return topic or cut_at_word((named_words(text) or text).strip(), LONGEST_TOPIC)
 
 
 @cache
