@@ -88,7 +88,7 @@ def check_writer(settings: Settings) -> Iterator[Finding]:
     folder, pid, held = settings.store, None, False
     if (folder / "writer.lock").exists() and os.access(folder, os.W_OK):
         owner = read_json(folder / "writer.json")
-        pid = owner.get("pid") if isinstance(owner, dict) else None
+        pid = owner["pid"] if owner is not None else None
         try:
             with FileLock(folder / "writer.lock", timeout=0):
                 pass

@@ -29,16 +29,13 @@ def write_atomically(path: Path, value: Mapping[str, Any]) -> None:
     sync_folder(path.parent)
 
 
-def read_json(path: Path) -> Any:
-    """Return the JSON value of a file; None when there is no file, it is damaged, or its checksum tells so."""
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return the object that was written; None when there is no file, it is damaged, or its checksum tells so."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
-    if isinstance(value, dict) and _SUM in value:  # older versions wrote none
-        written = value.pop(_SUM)
-        return value if written == _sum_of(value) else None
-    return value
+    return value if isinstance(value, dict) and value.pop(_SUM, None) == _sum_of(value) else None
 
 
 def _sum_of(value: object) -> str:

@@ -62,9 +62,7 @@ def check_folder(path: Path, *, create: bool, has_ledger: bool = True) -> None:
 def follows(folder: Path, ledger: Ledger) -> bool:
     """Return whether the projections in the folder were made from this ledger."""
     known = read_json(folder / FOLLOWED)
-    if not isinstance(known, dict):
-        return not ledger.remote
-    return known.get("identity") == ledger.identity()
+    return not ledger.remote if known is None else known["identity"] == ledger.identity()
 
 
 def remember(folder: Path, ledger: Ledger) -> None:
@@ -109,8 +107,7 @@ class WriterLock:
 
     def _written(self) -> dict[str, Any]:
         """Return what the process that has the lock wrote of itself."""
-        owner = read_json(self._owner)
-        return owner if isinstance(owner, dict) else {}
+        return read_json(self._owner) or {}
 
     def release(self) -> None:
         """Give the lock back; harmless when it was not taken."""

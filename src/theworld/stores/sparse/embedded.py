@@ -17,11 +17,10 @@ import tantivy
 from tantivy import Occur, Query
 
 from theworld.errors import StoreError
-from theworld.single_flight import SingleFlightCache
 from theworld.stores.engine_access import sendable_terms
 from theworld.stores.files import DELETE, REREAD, Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 from theworld.stores.protocols import Hit, NoteChange, best_hits
-from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words, wanted_terms
+from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words
 
 FORMAT = 5
 """Raised whenever the schema, the filter terms or the tokens change, so that old indexes are built anew."""
@@ -31,11 +30,8 @@ _NOT_SCORED = 0.0
 RENEWED_ANYWAY, RENEWED_FOR_EACH = 1000, 200
 """Notes that are indexed anew to be rid of replaced ones: so many (a fifth of a second), and more for each replaced
 one, which took its models about as long."""
-_DEPTH, _KEPT = 100, 8
-"""Hits that are found at least (a search for fewer gets the first of them), and questions whose hits are kept."""
 _EVERY = "\x1f"
 """A tenant that every note has besides its own: its document frequency counts replaced notes too."""
-_Hits = SingleFlightCache[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]
 
 
 class TantivySparse:
@@ -60,7 +56,6 @@ class TantivySparse:
         self._sums: Sums = {}
         self.applied = 0
         """Sequence number of the last change applied durably."""
-        self._kept = _Hits(_KEPT)
         self._lock = threading.RLock()
         self.outdated = ""
         """What is wrong when the folder holds another format, which a reader cannot build anew."""
@@ -95,16 +90,16 @@ class TantivySparse:
                 if not self._writable:
                     raise self._broken(error) from error
             self._switch(None)
-            self.applied, self._kept = 0, _Hits(_KEPT)
+            self.applied = 0
             if self._writable:
                 self._replace([], 0)
 
     def _read(self) -> bool:
         """Open the index that the state names; False when there is none that this program can use."""
-        state = read_json(self._state)
-        found = state.get("format") if isinstance(state, dict) else FORMAT
-        self.outdated = "" if found == FORMAT else f"the sparse index has format {found}, this program {FORMAT}."
-        if not isinstance(state, dict) or self.outdated:
+        state, self.outdated = read_json(self._state), ""
+        if state is not None and state["format"] != FORMAT:
+            self.outdated = f"the sparse index has format {state['format']}, this program {FORMAT}."
+        if state is None or self.outdated:
             return False
         folder, sums = self._folder / str(state["index"]), state["files"]
         _check_described(folder, state["described"])
@@ -112,7 +107,7 @@ class TantivySparse:
             check_sums(folder, _of_segments(folder, sums), whole=False)
             self._switch(OpenIndex(folder))
         self._there().reload()
-        self.applied, self._sums, self._kept = int(state["applied"]), sums, _Hits(_KEPT)
+        self.applied, self._sums = int(state["applied"]), sums
         return True
 
     def _broken(self, error: BaseException) -> StoreError:
@@ -146,7 +141,6 @@ class TantivySparse:
             self._remember(upto)
             if latest:
                 self._there().index.reload()
-                self._kept = _Hits(_KEPT)
 
     def _check_writable(self) -> None:
         if not self._writable:
@@ -166,7 +160,7 @@ class TantivySparse:
         _write(writer, changes)
         opened.reload()
         self._switch(opened, writer)
-        self._kept, self.outdated = _Hits(_KEPT), ""
+        self.outdated = ""
         self._remember(upto)
         self._remove_unused()
 
@@ -186,19 +180,8 @@ class TantivySparse:
             self._replace([], 0)
 
     def search(self, query: str, *, tenant: str, filters: Filters, limit: int) -> list[Hit]:
-        """Return the best notes by the BM25 of any query token; a token asked twice counts twice.
-
-        The sparse and the graph channel search for the same question at the same time: one thread searches for both.
-        """
-        if limit < 1:
-            return []
-        # What is kept belongs to the index: taken before it, it is never newer.
-        kept, depth = self._kept, max(limit, _DEPTH)
-        key = (query, tenant, tuple(map(tuple, wanted_terms(filters))), depth)
-        return kept.get(key, lambda: self._found(query, tenant, filters, depth))[:limit]
-
-    def _found(self, query: str, tenant: str, filters: Filters, limit: int) -> list[Hit]:
-        if (opened := self._opened) is None or not is_text(tenant):
+        """Return the best notes by the BM25 of any query token; a token asked twice counts twice."""
+        if limit < 1 or (opened := self._opened) is None or not is_text(tenant):
             return []
         searcher = opened.index.searcher()
         alone = searcher.doc_freq("tenant", tenant) == searcher.doc_freq("tenant", _EVERY)
@@ -242,7 +225,6 @@ class TantivySparse:
                 with suppress(OSError, ValueError):  # what was merged has sums now
                     self._remember(self.applied)
             self._switch(None)
-            self._kept = _Hits(_KEPT)
 
 
 class OpenIndex:
