@@ -29,7 +29,7 @@ from theworld.retrieval.graph import query_entities
 from theworld.stores.array_folder import ArrayFolder, Generation
 from theworld.stores.files import bytes_under
 from theworld.stores.graph import MappedGraph, RankingParameters
-from theworld.stores.graph.columns import Columns, NoteFacts, joined
+from theworld.stores.graph.columns import NoteFacts, joined
 from theworld.stores.graph.embedded import written_format
 
 TENANT, BEST, COMPARED = "default", 50, 20
@@ -84,8 +84,7 @@ def write(folder: Path, notes: int, edges: int) -> None:
     saved = Generation()
     for what, changes in (("all", made), ("one note changed", {note_of(0): made[note_of(1)]})):
         begun = time.process_time()
-        known = saved.arrays.get((TENANT,))
-        arrays = joined(Columns(known) if known is not None else None, changes, parameters)
+        arrays = joined(saved.arrays.get((TENANT,)), changes, parameters)
         saved = written.save(saved, {(TENANT,): arrays}, saved.applied + 1)
         row(f"graph written, {what}, CPU s", time.process_time() - begun)
     both = len(arrays["titled.values"]) + len(arrays["mentioned.values"])

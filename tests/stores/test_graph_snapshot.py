@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from made_documents import assert_congruent, make_document
 from theworld.errors import StoreError
 from theworld.stores import array_folder, opening
+from theworld.stores.array_folder import Arrays
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded
-from theworld.stores.graph.columns import Columns, Lists, NoteFacts, joined, note_facts
+from theworld.stores.graph.columns import Lists, NoteFacts, joined, note_facts
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import NoteChange
 from theworld.testing.conformance.documents import TENANT, feed, gone, put
@@ -66,12 +67,12 @@ def plainly(facts: dict[str, NoteFacts], parameters: RankingParameters) -> dict[
     return {"titled": titled, "mentioned": mentioned, "labels": labels, "rarity": rarity, "walk": walk, "facts": facts}
 
 
-def told(columns: Columns, parameters: RankingParameters) -> dict[str, object]:
+def told(arrays: Arrays, parameters: RankingParameters) -> dict[str, object]:
     """Return the same from the arrays."""
-    graph = embedded.Bipartite(columns, parameters)
-    notes, keys = list(columns.notes), list(columns.keys)
+    graph = embedded.Bipartite(arrays, parameters)
+    notes, keys = list(graph.note_ids), list(graph.keys)
     nodes = notes + keys
-    starts, targets, weights = (columns.arrays[f"walk.{name}"] for name in ("starts", "targets", "weights"))
+    starts, targets, weights = (arrays[f"walk.{name}"] for name in ("starts", "targets", "weights"))
     sources = np.repeat(np.arange(len(nodes)), np.diff(starts))
     for here, there in (("titled", "titles"), ("mentioned", "mentions")):
         forth = {(note, key) for note in range(len(notes)) for key in getattr(graph, here)[note]}
@@ -85,22 +86,22 @@ def told(columns: Columns, parameters: RankingParameters) -> dict[str, object]:
             (nodes[source], nodes[target]): float(weight)
             for source, target, weight in zip(sources, targets, weights, strict=True)
         },
-        "facts": {note: facts_of(columns, row) for row, note in enumerate(notes)},
+        "facts": {note: facts_of(graph, row) for row, note in enumerate(notes)},
     }
 
 
-def facts_of(columns: Columns, note: int) -> NoteFacts:
+def facts_of(graph: embedded.Bipartite, note: int) -> NoteFacts:
     def named(name: str) -> tuple[tuple[str, str], ...]:
-        of = columns.arrays
+        of = graph.arrays
         keys, texts = (Lists(of[f"{name}.starts"], of[f"{name}.{one}"])[note] for one in ("keys", "texts"))
-        return tuple((columns.keys[key], columns.texts[text]) for key, text in zip(keys, texts, strict=True))
+        return tuple((graph.keys[key], graph.texts[text]) for key, text in zip(keys, texts, strict=True))
 
     return NoteFacts(
-        document_id=columns.documents[columns.document[note]],
-        title=columns.texts[columns.title[note]],
+        document_id=graph.document_of(note),
+        title=graph.title_of(note),
         names=named("name"),
         mentions=named("mention"),
-        terms=frozenset(columns.terms[term] for term in columns.terms_of[note]),
+        terms=frozenset(graph.terms[term] for term in graph.terms_of[note]),
     )
 
 
@@ -130,9 +131,9 @@ def test_joining_batch_by_batch_tells_what_all_notes_tell(batches: list[list[Not
     arrays = joined(None, {}, PARAMETERS)
     for batch in batches:
         latest = {change.note_id: note_facts(change) for change in batch}
-        arrays = joined(Columns(arrays), latest, PARAMETERS)
+        arrays = joined(arrays, latest, PARAMETERS)
         facts = {note: fact for note, fact in (facts | latest).items() if fact is not None}
-    assert told(Columns(arrays), PARAMETERS) == plainly(facts, PARAMETERS)
+    assert told(arrays, PARAMETERS) == plainly(facts, PARAMETERS)
     at_once = joined(None, facts, PARAMETERS)
     assert {name: array.tolist() for name, array in arrays.items()} == {n: a.tolist() for n, a in at_once.items()}
 

@@ -54,23 +54,6 @@ class Lists:
         return self.values[self.starts[number] : self.starts[number + 1]]
 
 
-class Columns:
-    """The arrays of one tenant, in memory or mapped from a file."""
-
-    def __init__(self, arrays: Arrays) -> None:
-        self.arrays = arrays
-        self.notes, self.documents, self.keys, self.texts, self.terms = (
-            StringTable(arrays, name) for name in ("notes", "documents", "keys", "texts", "terms")
-        )
-        self.document: IntArray = arrays["document"]
-        self.title: IntArray = arrays["title"]
-        self.label: IntArray = arrays["label"]
-        self.titled, self.mentioned, self.titles, self.mentions, self.terms_of = (
-            Lists(arrays[f"{name}.starts"], arrays[f"{name}.values"])
-            for name in ("titled", "mentioned", "titles", "mentions", "term")
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class NoteFacts:
     """What the graph knows of one note."""
@@ -206,9 +189,9 @@ class _Part:
 
 
 def joined(
-    base: Columns | None, changes: Mapping[str, NoteFacts | None], parameters: RankingParameters
+    base: Arrays | None, changes: Mapping[str, NoteFacts | None], parameters: RankingParameters
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a graph after changes, by note id; those of a note replace what was known of it."""
+    """Return the arrays of a graph, from those before changes by note id; a change replaces what was known of it."""
     parts = [_gathered({note: facts for note, facts in changes.items() if facts is not None})]
     if base is not None:
         parts.insert(0, _kept(base, list(changes)))
@@ -245,21 +228,21 @@ def _gathered(facts: Mapping[str, NoteFacts]) -> _Part:
     return _Part(list(facts), {table: list(numbers) for table, numbers in tables.items()}, arrays)
 
 
-def _kept(base: Columns, changed: Sequence[str]) -> _Part:
+def _kept(base: Arrays, changed: Sequence[str]) -> _Part:
     """Return what is left of a graph when the changed notes are taken out."""
-    alive = np.ones(len(base.notes), bool)
-    rows = base.notes.find(changed)
+    ids = StringTable(base, "notes")
+    alive = np.ones(len(ids), bool)
+    rows = ids.find(changed)
     alive[rows[rows >= 0]] = False
     notes = np.flatnonzero(alive)
-    arrays: dict[str, NDArray[Any]] = {name: base.arrays[name][notes] for name in _EACH}
+    arrays: dict[str, NDArray[Any]] = {name: base[name][notes] for name in _EACH}
     for name, values in _LISTS.items():
-        starts = base.arrays[f"{name}.starts"]
+        starts = base[f"{name}.starts"]
         places = places_of(starts, notes)
         arrays[f"{name}.lengths"] = np.diff(starts)[notes]
-        arrays |= {f"{name}.{one}": base.arrays[f"{name}.{one}"][places] for one in values}
-    tables = {"documents": base.documents, "keys": base.keys, "texts": base.texts, "terms": base.terms}
-    ids = [note for note, kept in zip(base.notes, alive.tolist(), strict=True) if kept]
-    return _Part(ids, {name: list(table) for name, table in tables.items()}, arrays)
+        arrays |= {f"{name}.{one}": base[f"{name}.{one}"][places] for one in values}
+    left = [note for note, kept in zip(ids, alive.tolist(), strict=True) if kept]
+    return _Part(left, {table: list(StringTable(base, table)) for table in _REFERRING}, arrays)
 
 
 def _renumbered(table: str, names: Iterable[str], parts: Sequence[_Part]) -> tuple[dict[str, NDArray[Any]], list[str]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from theworld.state import EvidencePath
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, StringTable
-from theworld.stores.graph.columns import Columns, Lists, NoteFacts, joined, note_facts
+from theworld.stores.graph.columns import Lists, NoteFacts, joined, note_facts
 from theworld.stores.graph.entity_graph import EntityGraph, Numbers, PathSearch, find_links, with_weight
 from theworld.stores.graph.pagerank import RankingParameters, Walk, WholeWalk
 from theworld.stores.protocols import Hit, Link, NoteChange
@@ -81,8 +81,7 @@ class MappedGraph:
                 return
             changed: dict[Key, Arrays | None] = {}
             for tenant, changes in self._pending.items():
-                known = self._saved.arrays.get((tenant,))
-                arrays = joined(Columns(known) if known is not None else None, changes, self._parameters)
+                arrays = joined(self._saved.arrays.get((tenant,)), changes, self._parameters)
                 changed[tenant,] = arrays if len(arrays["document"]) else None
             saved = self._save(self._saved, changed)
             self._pending.clear()
@@ -125,8 +124,8 @@ class MappedGraph:
             if self._pending:
                 self.settle()
             if tenant not in self._views:
-                columns = Columns(self._saved.arrays.get((tenant,), _NO_ARRAYS))
-                self._views[tenant] = Bipartite(columns, self._parameters)
+                arrays = self._saved.arrays.get((tenant,), _NO_ARRAYS)
+                self._views[tenant] = Bipartite(arrays, self._parameters)
             return self._views[tenant]
 
     def entities(self, keys: Sequence[str], *, tenant: str) -> dict[str, int]:
@@ -200,15 +199,19 @@ class Bipartite(EntityGraph):
     titles: Lists
     mentions: Lists
 
-    def __init__(self, columns: Columns, parameters: RankingParameters) -> None:
-        self.columns, self.parameters = columns, parameters
-        self.note_ids, self.keys = columns.notes, columns.keys
-        self.titled, self.mentioned = columns.titled, columns.mentioned
-        self.titles, self.mentions = columns.titles, columns.mentions
-        self.label = lambda entity: columns.texts[columns.label[entity]]
+    def __init__(self, arrays: Arrays, parameters: RankingParameters) -> None:
+        self.arrays, self.parameters = arrays, parameters
+        self.note_ids, self.documents, self.keys, self.texts, self.terms = (
+            StringTable(arrays, name) for name in ("notes", "documents", "keys", "texts", "terms")
+        )
+        self.titled, self.mentioned, self.titles, self.mentions, self.terms_of = (
+            Lists(arrays[f"{name}.starts"], arrays[f"{name}.values"])
+            for name in ("titled", "mentioned", "titles", "mentions", "term")
+        )
+        self.label = lambda entity: self.texts[arrays["label"][entity]]
         self.named_by = lambda entity: len(self.titles.array(entity)) + len(self.mentions.array(entity))
-        self.document_of = lambda note: columns.documents[columns.document[note]]
-        self.title_of = lambda note: columns.texts[columns.title[note]]
+        self.document_of = lambda note: self.documents[arrays["document"][note]]
+        self.title_of = lambda note: self.texts[arrays["title"][note]]
 
     def known(self, note_ids: Sequence[str]) -> list[int]:
         """Return the numbers of the notes that exist."""
@@ -225,15 +228,14 @@ class Bipartite(EntityGraph):
 
     def filtered(self, filters: Filters) -> Callable[[int], bool]:
         """Return what tells whether a note passes the filters."""
-        wanted = [set(self.columns.terms.find(some).tolist()) - {-1} for some in wanted_terms(filters)]
-        terms_of = self.columns.terms_of
-        return lambda note: all(not some.isdisjoint(terms_of[note]) for some in wanted)
+        wanted = [set(self.terms.find(some).tolist()) - {-1} for some in wanted_terms(filters)]
+        return lambda note: all(not some.isdisjoint(self.terms_of[note]) for some in wanted)
 
     @cached_property
     def walk(self) -> Walk | WholeWalk:
         """Return the random walk over notes (first) and entities."""
-        arrays = self.columns.arrays
-        starts, targets, weights = (np.asarray(arrays[f"walk.{name}"]) for name in ("starts", "targets", "weights"))
+        named = (self.arrays[f"walk.{name}"] for name in ("starts", "targets", "weights"))
+        starts, targets, weights = map(np.asarray, named)
         if len(targets) > self.parameters.whole:
             return Walk(starts, targets, weights)
         return WholeWalk(starts, targets, weights, len(self.note_ids))
