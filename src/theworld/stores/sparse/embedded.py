@@ -92,7 +92,7 @@ class TantivySparse:
             self._switch(None)
             self.applied = 0
             if self._writable:
-                self._replace([], 0)
+                self.renew([], 0)
 
     def _read(self) -> bool:
         """Open the index that the state names; False when there is none that this program can use."""
@@ -150,19 +150,16 @@ class TantivySparse:
         """Put a new index of just these notes in place of the old one, which is searched until the new one is there."""
         with self._lock:
             self._check_writable()
-            self._replace(changes, upto)
-
-    def _replace(self, changes: Iterable[NoteChange], upto: int) -> None:
-        folder = self._folder / f"index-{secrets.token_hex(6)}"
-        folder.mkdir(parents=True)
-        opened = OpenIndex(folder, tantivy.Index(self._schema, str(folder)))
-        writer = opened.index.writer(_HEAP_BYTES, 1)
-        _write(writer, changes)
-        opened.reload()
-        self._switch(opened, writer)
-        self.outdated = ""
-        self._remember(upto)
-        self._remove_unused()
+            folder = self._folder / f"index-{secrets.token_hex(6)}"
+            folder.mkdir(parents=True)
+            opened = OpenIndex(folder, tantivy.Index(self._schema, str(folder)))
+            writer = opened.index.writer(_HEAP_BYTES, 1)
+            _write(writer, changes)
+            opened.reload()
+            self._switch(opened, writer)
+            self.outdated = ""
+            self._remember(upto)
+            self._remove_unused()
 
     def check(self) -> None:
         """Read every file; raises ValueError naming one whose content has changed."""
@@ -175,9 +172,8 @@ class TantivySparse:
     def clear(self) -> None:
         """Forget everything; nothing of a damaged index is read for it."""
         with self._lock:
-            self._check_writable()
             self._writer = None
-            self._replace([], 0)
+            self.renew([], 0)
 
     def search(self, query: str, *, tenant: str, filters: Filters, limit: int) -> list[Hit]:
         """Return the best notes by the BM25 of any query token; a token asked twice counts twice."""
