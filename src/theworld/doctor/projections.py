@@ -21,6 +21,7 @@ from theworld.stores.projections import Engines
 from theworld.stores.protocols import Projection
 
 OLDEST_SERVER = 14
+"""The first major version of PostgreSQL that notices a client that is gone (client_connection_check_interval)."""
 _SKEW_S, _FILE_SKEW_S = 5.0, 300.0
 """What the clocks of servers, and of what wrote a file, may differ by from ours."""
 

@@ -220,10 +220,6 @@ def _refuse_broken(connection: Any, _record: object, _proxy: PoolProxiedConnecti
             raise DisconnectionError
 
 
-OLDEST = 14
-"""The first major version that notices a client that is gone (client_connection_check_interval)."""
-
-
 def address(settings: LedgerSettings) -> str:
     """Return host, port, database and schema, for people."""
     host, port, database = _parts(settings)
