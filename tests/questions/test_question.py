@@ -154,9 +154,13 @@ def test_what_only_asks_is_no_content(text: str, content: tuple[str, ...]) -> No
         ("what is due in Sept", "due 2026-09-01", "due 2026-10-01"),
         ("九月的医疗费", "2026-09,医疗费", "2026-10,医疗费"),
         ("十二月有什么安排", "12月安排", "11月安排"),
+        ("who works on the 6th of June", "2026-06-06", "2026-06-16"),
+        ("is June 6 free", "2026-06-06", "2026-06-16"),
+        ("五月十二号是什么日子", "2024-05-12", "2024-05-21"),
+        ("六月三日谁值班", "2026-06-03", "2026-06-13"),
     ],
 )
-def test_a_month_is_found_however_it_is_written(text: str, note: str, other: str) -> None:
+def test_a_month_and_a_day_are_found_however_it_is_written(text: str, note: str, other: str) -> None:
     question = read_question(text)
     words = question.words_over([note, other])
     assert words.covered(note) > words.covered(other)
@@ -165,6 +169,7 @@ def test_a_month_is_found_however_it_is_written(text: str, note: str, other: str
 
 
 def test_may_is_a_month_beside_a_number_only_and_no_name_is_one() -> None:
-    assert not read_question("May I bring a dog?").months
-    assert not read_question("Where did Jan Brueghel live?").months
-    assert read_question("Who comes on 4 May?").months
+    assert not read_question("May I bring a dog?").dates
+    assert not read_question("Where did Jan Brueghel live?").dates
+    assert read_question("Who comes on 4 May?").dates
+    assert not read_question("rent for 6 months").dates

@@ -39,6 +39,7 @@ Around = Callable[[str, int], Mapping[int, StoredNote]]
 GOES_ON = "\n…"
 """After a passage that is cut."""
 _FENCE = re.compile(r"^ *(`{3,}(?!.*`)|~{3,})", re.MULTILINE)
+_HEADING = re.compile(r"^(?P<level>#{1,6})[ \t]+(?P<name>\S[^\n]*?)[ \t#]*$", re.MULTILINE)
 _WORDS = {"en": {"between": "; ", "quoted": "{}: {}"}, "zh": {"between": "；", "quoted": "《{}》：{}"}}
 
 NOTES = 6
@@ -306,7 +307,7 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     # Beneath a table's header nothing stands between a lead and what does not follow it at once.
     apart = "" if is_row(last_line) or first.lead == ELSEWHERE else f"{ELSEWHERE}\n"
     text = f"{first.lead}\n{apart}{run.text}" if first.lead else run.text
-    levels = zip(*(piece.note.section for piece in run.pieces), strict=False)
+    levels = zip(*map(_section, run.pieces), strict=False)
     section = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))
     return Passage(
         number=number,
@@ -322,6 +323,17 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
         goes_on=last.goes_on,
         marks=words.marks(text),
     )
+
+
+def _section(piece: _Piece) -> tuple[str, ...]:
+    """Return the headings a piece stands under: those of its note, and those above it in the note's text, not shown."""
+    note, opened = piece.note, dict[int, str]()
+    for heading in _HEADING.finditer(note.text, 0, piece.start):
+        if not open_fence(note.text[: heading.start()]):
+            level = len(heading["level"])
+            opened = {other: name for other, name in opened.items() if other < level} | {level: heading["name"]}
+    within = () if _HEADING.search(piece.text) else opened.values()
+    return (*note.section, *(name for name in within if name not in note.section))
 
 
 def _place(note: Note) -> str:

@@ -45,6 +45,11 @@ _MONTH = re.compile(
     r"|(?P<numeral>1?\d|十[一二]?|[一二三四五六七八九])月"
 )
 """May is a month beside a number."""
+_DAY = re.compile(
+    rf"(?i)(?<!\d)(?P<first>\d\d?)(?:st|nd|rd|th)?(?=\s+(?:of\s+)?(?:{MONTH})\b)"
+    rf"|\b(?:{MONTH})\.?\s+(?P<second>\d\d?)(?:st|nd|rd|th)?\b|(?<=月)(?P<zh>\d\d?|[一二三四五六七八九十]{{1,3}})[日号]"
+)
+"""The day beside a month."""
 _MEANING = re.compile("[是叫有]?(?:什[么麼]|甚[么麼]|啥)意思")
 _LATIN_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*")
 MOST_PARTS = 4
@@ -182,12 +187,12 @@ class Question:
             return word[0] if any(word.start() in name for name in names) else ""
 
         text = _MEANING.sub(" ", _LATIN_WORD.sub(kept, self.text))
-        otherwise = sorted(frozenset[str]().union(*self.months.values()))
+        otherwise = sorted(frozenset[str]().union(*self.dates.values()))
         return " ".join((text if text == self.text or tokens(text) else self.text, *otherwise))
 
     @_Once
-    def months(self) -> dict[str, frozenset[str]]:
-        """Index tokens of the months it names -> those of how notes write them otherwise: "april" -> apr, 04."""
+    def dates(self) -> dict[str, frozenset[str]]:
+        """Index tokens of the months and days it names -> those of how notes write them otherwise: april -> apr, 04."""
         found = dict[str, frozenset[str]]()
         names = [range(*place) for place, name in self.written_names if " " in name]  # Jan Brueghel
         for match in _MONTH.finditer(self.simplified):
@@ -198,6 +203,11 @@ class Question:
             written = " ".join(other for other, number in MONTHS.items() if number == month)
             others = {f"{month:02}", *tokens(written), *([] if name else [str(month)])}
             found |= {token: frozenset(others - {token}) for token in tokens(match[0])}
+        for match in _DAY.finditer(self.simplified):
+            written = str(match[match.lastgroup or 0])
+            day = read_numeral(written) or 0
+            known = tokens(written if written.isdecimal() else match[0])  # 十二号: of pairs of characters
+            found |= {token: frozenset({f"{day:02}", str(day)} - {token}) for token in known}
         return found
 
     @_Once
@@ -262,7 +272,7 @@ class Question:
 
     def words_over(self, texts: Sequence[str]) -> QuestionWords:
         """Return its content words, weighed by how rare they are among texts; see `QuestionWords`."""
-        return QuestionWords(self.content, texts, self.months)
+        return QuestionWords(self.content, texts, self.dates)
 
 
 def split_parts(question: str) -> list[str]:
