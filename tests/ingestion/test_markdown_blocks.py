@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.ingestion.notes import iter_notes
-from theworld.ingestion.readers.markdown import markdown_blocks, plain_heading
+from theworld.ingestion.readers.markdown import described, markdown_blocks, plain_heading
 from theworld.settings import NoteSettings
 
 PAGE = """Before any heading.
@@ -106,10 +107,11 @@ def test_sections(text: str, sections: list[tuple[str, ...]]) -> None:
 
 
 def test_the_documents_title_is_no_section_of_its_own() -> None:
-    sections = [block.section for block in markdown_blocks(PAGE, title="Staff")]
-    assert sections[1:4] == [(), ("Leave",), ("Leave",)]
+    page = PAGE.removeprefix("Before any heading.\n\n")
+    sections = [block.section for block in described(page, Path("page.md")).blocks]
+    assert sections[:2] == [("Leave",), ("Leave",)]
     again = "# Staff\n\n## Staff\n\nx"
-    assert markdown_blocks(again, title="Staff")[-1].section == ("Staff",), "further down it is one"
+    assert described(again, Path("page.md")).blocks[-1].section == ("Staff",), "further down it is one"
 
 
 def test_what_introduces_ends_in_a_colon_and_stands_right_above() -> None:

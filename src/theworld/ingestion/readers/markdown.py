@@ -236,11 +236,8 @@ class _Found(NamedTuple):
     items: int = 0
 
 
-def markdown_blocks(text: str, start: int = 0, title: str = "", *, mdx: bool = False) -> tuple[Block, ...]:
-    """Return the blocks of text[start:], in order; a heading that is the document's title is no section of its own.
-
-    In MDX what is only indented is no code.
-    """
+def markdown_blocks(text: str, start: int = 0, *, mdx: bool = False) -> tuple[Block, ...]:
+    """Return the blocks of text[start:], in order. In MDX what is only indented is no code."""
     above: list[tuple[int, str]] = []
     blocks: list[Block] = []
     for block, level, words, _, _ in _continued(text, _outermost(text, start, mdx)):
@@ -254,7 +251,7 @@ def markdown_blocks(text: str, start: int = 0, title: str = "", *, mdx: bool = F
             led = (blocks[-1].start, lead[1] if lead else blocks[-1].end)
             lead = led if block.kind != "table" or led[1] - led[0] <= LONGEST_LEAD else lead
         blocks.append(block._replace(section=section, lead=lead))
-    return _below(title, blocks)
+    return tuple(blocks)
 
 
 def _below(title: str, blocks: Iterable[Block]) -> tuple[Block, ...]:
@@ -289,7 +286,7 @@ def _outermost(text: str, start: int, mdx: bool) -> Iterator[_Found]:
     def inside(node: SyntaxTreeNode) -> list[tuple[int, int]]:
         return [span(child) for child in node.children if child.map and child.type != "inline"]
 
-    for node in _with_headings_freed(SyntaxTreeNode(_blocks_only(mdx).parse(body)).children, text, lines):
+    for node in SyntaxTreeNode(_blocks_only(mdx).parse(body)).children:
         kind, (begin, end) = _KINDS.get(node.type, "paragraph"), span(node)
         if end <= begin or node.type == "hr":
             continue
@@ -310,28 +307,6 @@ def _outermost(text: str, start: int, mdx: bool) -> Iterator[_Found]:
             # Each piece of a code block that is too long begins with the line that opens its fence.
             line = text[begin:end].partition("\n")[0].rstrip() if node.type == "fence" else ""
             yield _Found(block._replace(parts=tuple(parts), lead=(begin, begin + len(line)) if line else None))
-
-
-def _with_headings_freed(nodes: Sequence[SyntaxTreeNode], text: str, lines: Sequence[int]) -> Iterator[SyntaxTreeNode]:
-    """Yield the nodes of the outermost level; `lines` are where lines begin.
-
-    A heading of the page may be indented by up to three blanks. Below a list these make it a part of the last item,
-    with all that follows. The list ends there, unless its items have headings themselves.
-    """
-    for node in nodes:
-        items: Any = node.children if node.type in {"bullet_list", "ordered_list"} else []
-        found: Any = next((one for item in items for one in item.children if one.type == "heading"), None)
-        rest = items[-1].children if found and found.parent is items[-1] else []
-        if found not in rest[1:] or text.startswith(("    ", "\t"), lines[found.map[0]]):
-            yield node
-            continue
-        place = rest.index(found)
-        items[-1].children = rest[:place]
-        ended: tuple[Any, ...] = (node, items[-1])
-        for one in ended:
-            one.nester_tokens.opening.map[1] = found.map[0]
-        yield node
-        yield from _with_headings_freed(rest[place:], text, lines)
 
 
 def without_contents(text: str, *, mdx: bool = False) -> str:
