@@ -280,11 +280,6 @@ def test_headers_footers_and_comments_of_docx(tmp_path: Path) -> None:
         (f'<w:del {WORD} w:id="9"><w:r><w:delText> gone</w:delText></w:r></w:del>', ""),
         (f'<w:ins {WORD} w:id="9"><w:r><w:t>, new</w:t></w:r></w:ins>', ", new"),
         (f"<w:sdt {WORD}><w:sdtContent><w:r><w:t>, chosen</w:t></w:r></w:sdtContent></w:sdt>", ", chosen"),
-        (
-            f'<w:r {WORD}><w:drawing><x:txbx xmlns:x="x"><w:txbxContent><w:p><w:r><w:t>In a</w:t></w:r></w:p>'
-            "<w:p><w:r><w:t>box</w:t></w:r></w:p></w:txbxContent></x:txbx></w:drawing></w:r>",
-            "\n\nIn a\n\nbox",
-        ),
     ],
 )
 def test_what_stands_within_a_paragraph_of_docx(tmp_path: Path, xml: str, words: str) -> None:

@@ -1,4 +1,4 @@
-"""What files of Microsoft Office say beside their text: comments, notes, headers, footers, fields, boxes."""
+"""What files of Microsoft Office say beside their text: comments, notes, headers, footers, fields."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def beside_slides(data: bytes) -> list[str]:
 def completed(data: bytes) -> tuple[bytes, list[str]]:
     """Return a Word file where comments and notes stand in the text, and the lines of its headers and footers.
 
-    Fields, phonetic guides and text boxes that mammoth would pass over are parts of its text as well.
+    Fields and phonetic guides that mammoth would pass over are parts of its text as well.
     """
     from lxml import etree
 
@@ -136,7 +136,6 @@ def completed(data: bytes) -> tuple[bytes, list[str]]:
         for passed_over in list(root.iter(*(word + name for name in _PASSED_OVER))):
             passed_over.tag = f"{word}smartTag"
         _make_convertible(root.iter("{*}oMath"), word)
-        _unbox(root, f"{word}p")
         _mark_code(root, styles, word)
         _number(root, archive, parts.get("numbering", ""), styles)
         ordered = sorted(links.values(), key=lambda link: link[0] == "footer")
@@ -202,15 +201,6 @@ def _make_convertible(equations: Iterable[Any], word: str) -> None:
             oMath2Latex(equation)  # type: ignore[no-untyped-call]
         except Exception:  # whatever it raises on what it does not know
             equation[:] = [_run(equation, OMML_NS, "".join(equation.itertext(f"{OMML_NS}t", with_tail=False)))]
-
-
-def _unbox(root: Any, paragraph: str) -> None:
-    """Put what text boxes say behind their paragraphs, but for boxes that older versions of Word know as well."""
-    for box in reversed(root.findall(".//{*}txbx/{*}txbxContent")):
-        either, around = (next(box.iterancestors(tag), None) for tag in ("{*}AlternateContent", paragraph))
-        if around is not None and (either is None or either.find("{*}Fallback//{*}txbxContent") is None):
-            for one in reversed(box):
-                around.addnext(one)
 
 
 def _number(root: Any, archive: ZipFile, numbering: str, styles: Mapping[str | None, Any]) -> None:
