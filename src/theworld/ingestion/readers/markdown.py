@@ -14,7 +14,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -212,7 +212,6 @@ _KINDS: dict[str, NoteKind] = {
 _FIRST_LEVEL = re.compile(r"(?: {0,3}#[ \t].*|[^\n]+\n {0,3}=+[ \t]*)(?=\r?\n|\Z)")
 _QUESTION = re.compile(r"[?？][\s*_]*\Z")
 _TO_PLACE = re.compile(r"[*_]*\[(?:(?!\]\().)*\]\(#\S*\)[*_]*", re.S)
-_GROUP_NAME = re.compile(r"[^.:。：!！?？\n]{1,24}")
 _CONTENTS = re.compile(r"[*_\s]*(?:(?:table of )?contents|index|on this page|toc|目录|目次)[*_\s:：]*", re.I)
 _LONG_ITEM = 400
 """Characters; a longer item of a list may be divided between its blocks."""
@@ -318,11 +317,10 @@ def without_contents(text: str, *, mdx: bool = False) -> str:
         return text
     edge = SyntaxTreeNode()
     nodes: list[Any] = [one for one in SyntaxTreeNode(_blocks_only(mdx).parse(text)).children if one.type != "hr"]
-    headings = {one.children[0].content for one in nodes if one.type == "heading"}
     gone = set[int]()
     for before, node, after in zip([edge, *nodes], nodes, [*nodes[1:], edge], strict=False):
         named = before.type in {"heading", "paragraph"} and _CONTENTS.fullmatch(before.children[0].content)
-        if _is_contents(node, headings) and (named or before.type != "paragraph"):
+        if _is_contents(node) and (named or before.type != "paragraph"):
             ends = after is edge or (after.type == "heading" and named and after.tag <= before.tag)
             gone.update(range((before if named and ends else node).map[0], node.map[1]))
     if all(one.type == "heading" or one.map[0] in gone for one in nodes):
@@ -331,13 +329,10 @@ def without_contents(text: str, *, mdx: bool = False) -> str:
     return "".join(line if place not in gone else "\n" * (place - 1 not in gone) for place, line in enumerate(lines))
 
 
-def _is_contents(node: Any, headings: Collection[str]) -> bool:
-    """Return whether a list's items link to places of the page, or name headings or, shortly, the items inside them."""
+def _is_contents(node: Any) -> bool:
+    """Return whether a list's items all link to places of the page."""
     leaves = [one for one in node.walk() if not one.children] if _KINDS.get(node.type) == "list" else []
-    others = [one for one in leaves if not _TO_PLACE.fullmatch(one.content)]
-    return len(leaves) - len(others) > 1 and all(
-        one.content in headings or (_GROUP_NAME.fullmatch(one.content) and one.parent.next_sibling) for one in others
-    )
+    return len(leaves) > 1 and all(_TO_PLACE.fullmatch(one.content) for one in leaves)
 
 
 def _item(text: str, item: tuple[int, int], blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
