@@ -52,8 +52,7 @@ _COMMENT_ABOUT_CODE = re.compile(rf"{_FENCE.pattern}|(?P<comment>^%%(?:[^%]|%(?!
 _HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^=\n]+)(?<=\S)==(?![\w=])")
 _TEMPLATE = re.compile(rf"(?P<code>{_SPAN.pattern})|" + r"\{%-?.*?-?%\}|\{\{[<%](?P<shortcode>.*?)[%>]\}\}", re.S)
 _NEARBY = 300
-"""Characters of a line on each side of a shortcode that are looked at."""
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+\S*")
+"""Characters of a line before a component that are looked at."""
 _MODULE = re.compile(
     r"^(?:import\s.+?\sfrom\s+['\"].+?['\"];?|import\s+['\"].+?['\"];?|export\s+(?:const|default)\s[^\n]*)[ \t]*\n",
     re.M,
@@ -132,9 +131,6 @@ _STYLING = frozenset(
 """Attributes that say nothing, by a word of their name (`groupId`)."""
 _PLACE = re.compile(r"(?:[\w+-]+:|\.*)/.*|#\S*|\S*/\S*|\S+\.[a-z]\w{1,3}", re.S)
 """A path, an address, a file."""
-_CHOICE = re.compile(r"\{\s*label:\s*([\"'])(?P<label>[^\"'\n]+)\1,\s*value:\s*([\"'])(?P<value>[^\"'\n]+)\3")
-_TAB_VALUE = re.compile(r"(?<=<TabItem value=\")[^\"\n]+(?=\">)")
-"""How Docusaurus calls a tab, where not the tab itself says it."""
 _KIND = re.compile(
     r"<(?:(?:admonition|alert|aside|callout)\s[^<>]*?\b(?:kind|severity|type|variant)=[\"'])?"
     r"(attention|caution|check|danger|error|hint|important|info|note|success|tip|warning)\b",
@@ -209,9 +205,7 @@ def cleaned(text: str, *, mdx: bool = False, substitutions: Mapping[str, str] | 
     Of MDX expressions go, too, with the elements that hold nothing else. `substitutions` are those of MyST, by name.
     """
     # Preformatted text becomes fences before anything else, so that it is code from then on.
-    labels = {one["value"]: one["label"] for one in _CHOICE.finditer(text)}
     given = _COMMENT_ABOUT_CODE.sub(lambda one: "" if one["comment"] else one[0], text)
-    given = outside(_FENCE, given, lambda piece: _TAB_VALUE.sub(lambda tab: labels.get(tab[0], tab[0]), piece))
     if "{{" in given:
         known = partial(substituted, substitutions or {})
         given = outside(_FENCE, given, lambda piece: outside(_SPAN, piece, known))
@@ -433,17 +427,9 @@ def _decoded(text: str) -> str:
 
 
 def _shown(tag: re.Match[str]) -> str:
-    """Return what a page shows of a shortcode: versions, words and captions, not paths and single names.
-
-    One that is a single word within a line is a badge ("required"), unless the line closes it or HTML has that name.
-    """
-    code = (tag["shortcode"] or "").strip()
-    before = tag.string[max(tag.start() - _NEARBY, 0) : tag.start()].rpartition("\n")[2]
-    line = before + tag.string[tag.end() : tag.end() + _NEARBY].partition("\n")[0]
-    if re.fullmatch(r"[a-z]+", code) and code not in _ELEMENTS and re.search(r"\w", _TEMPLATE.sub(r"\g<code>", line)):
-        return "" if re.search(rf"\{{\{{[<%]\s*/\s*{code}\b", line) else f"({code})"
-    said = _said_by_attributes(code)
-    return " ".join(text for key, text in said if key in _NAMING or _VERSION.fullmatch(text) or _is_words(text))
+    """Return what a page shows of a shortcode: words and captions, not paths and single names."""
+    said = _said_by_attributes(tag["shortcode"] or "")
+    return " ".join(text for key, text in said if key in _NAMING or _is_words(text))
 
 
 def _said_by_attributes(code: str) -> Iterator[tuple[str, str]]:
@@ -506,8 +492,6 @@ def _label_and_words(tag: re.Match[str]) -> tuple[str, str]:
     naming = next((key for key in _NAMING if key in said), "" if alone else "value")
     kind = _KIND.match(tag[0]) if not (alone or naming in _NAMING) else None
     label = kind[1].capitalize() if kind else said.get(naming, "")
-    if "default" in said:
-        said["default"] = f"default: {said['default']}"  # of a parameter
     others = [text for key, text in said.items() if key != naming and (alone or not key.lower().endswith("value"))]
     words = [text for text in others if _is_words(text, capital=alone)]
     words = others if alone and not (words or label) else words

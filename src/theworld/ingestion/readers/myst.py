@@ -1,4 +1,4 @@
-"""Directives and roles of MyST, the Markdown of Sphinx and Jupyter Book, and mdBook's admonitions: what they show.
+"""Directives and roles of MyST, the Markdown of Sphinx and Jupyter Book: what they show.
 
 A directive is a fence of backticks or colons whose first line names it, `{note} Title`. Its options say nothing, but
 for captions. What is not known is text; code that a page runs, `{python}`, stays code.
@@ -51,15 +51,13 @@ _RUN = (
 _NAMED = rf"\{{(?!{_RUN}\}})(?P<name>[A-Za-z][\w:+.-]*)\}}"
 _FENCE = re.compile(
     r"^(?P<margin>[ \t]*)(?P<mark>`{3,}(?=[^`\n]*\n)|~{3,}|:{3,}(?=[ \t]*\{\w))[ \t]*"
-    rf"(?:{_NAMED}|admonish\b[ \t]*(?P<kind>(?:\w+(?![\w=]))?))?(?P<argument>[^\n]*)\n"
+    rf"(?:{_NAMED})?(?P<argument>[^\n]*)\n"
     r"(?P<inside>(?:.*?\n)??)[ \t]*(?P=mark)[`~:]*[ \t\r]*(?:\n|\Z)",
     re.M | re.S,
 )
 """A directive, or code."""
 _OPTIONS = re.compile(r"(?:[ \t]*---\s*?\n(?:.*?\n)??[ \t]*---\s*?\n|(?:[ \t]*:[\w-]+:(?:[ \t\r][^\n]*)?\n)+)?", re.S)
 _OPTION = re.compile(r"^[ \t]*:?([\w-]+):[ \t]*(.*)$", re.M)
-_QUOTED = re.compile(r"(?:(?<![\w=])|\btitle\s*=\s*)(?P<quote>[\"'])(?P<title>.*?)(?P=quote)")
-"""The title of mdBook's admonitions."""
 _ROW = re.compile(r"^([*-][ \t]+)(?=[*-](?:[ \t]|$))", re.M)
 _TARGET = r"^ {0,3}\([^()\n]+\)=[ \t]*$\n?"
 _SUBSTITUTION = re.compile(
@@ -102,15 +100,11 @@ def directives(text: str) -> Iterator[tuple[int, int, str, str]]:
     """Yield where directives of the outermost level begin and end, with their title and what stands inside."""
     for found in _FENCE.finditer(text):
         argument, inside = found["argument"].strip(), found["inside"]
-        if found["kind"] is not None:
-            quoted = _QUOTED.search(argument)
-            title = quoted["title"] if quoted else (found["kind"] or "note").capitalize()
-        elif found["name"]:
-            options = _OPTIONS.match(inside)
-            said = options[0] if options else ""
-            title, inside = _shown(found["name"], argument, dict(_OPTION.findall(said)), inside[len(said) :])
-        else:
+        if not found["name"]:
             continue
+        options = _OPTIONS.match(inside)
+        said = options[0] if options else ""
+        title, inside = _shown(found["name"], argument, dict(_OPTION.findall(said)), inside[len(said) :])
         gap = "" if text[found.end() : found.end() + 1] in ("", "\n") else "\n"
         yield found.end("margin"), found.end(), title, f"\n{inside}{gap}"
 
