@@ -38,7 +38,7 @@ from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.readers.office import CODE, NOTHING, NUMBER, SPACE, beside_slides, completed, parsed
 from theworld.ingestion.readers.pdf import read_pdf
 from theworld.ingestion.readers.tables import captioned_table, html_table
-from theworld.ingestion.readers.workbooks import WORKBOOKS, read_workbook, rows_of
+from theworld.ingestion.readers.workbooks import WORKBOOKS, packed, read_workbook, rows_of
 
 EXTENSIONS = (".pdf", ".docx", ".docm", ".odt", ".pptx", ".odp", ".epub", *WORKBOOKS)
 LARGEST_UNPACKED = 500_000_000
@@ -326,7 +326,7 @@ def _text_of(data: bytes) -> tuple[str, str]:
 
     book = Document(BytesIO(data))
     outer = book.body.get_elements("descendant::table:table[not(ancestor::table:table)]")
-    tables = [captioned_table(rows_of(table)).translate(_LITERAL) for table in outer]
+    tables = [captioned_table(packed(rows_of(table))).translate(_LITERAL) for table in outer]
     for place, table in enumerate(outer):
         table.parent.replace_element(table, Paragraph(_PLACE.format(place)))  # type: ignore[union-attr]
     text = str(book.to_markdown()).replace("\n\\\n", "\n\n")  # an empty line within a paragraph
@@ -339,7 +339,7 @@ def _slides(data: bytes) -> tuple[str, str]:
 
     def shown(box: Any) -> str:
         if tables := box.get_elements("descendant::table:table"):
-            return "\n\n".join(captioned_table(rows_of(table), least=1) for table in tables)
+            return "\n\n".join(captioned_table(packed(rows_of(table)), least=1) for table in tables)
         said = (
             (one.text_recursive.strip(), len(one.get_elements("ancestor::text:list"))) for one in box.get_paragraphs()
         )

@@ -15,7 +15,9 @@ from zipfile import ZipFile
 from theworld.ingestion.readers.office import comments_of_sheet
 from theworld.ingestion.readers.tables import MOST_ABOVE, MOST_SPANNED, Cell, captioned_table
 
-_Sheets = Iterator[tuple[str, list[list[Cell]]]]
+_Row = dict[int, Cell]
+"""Cells by their columns; one that a cell above spans has no words, and spans nothing itself."""
+_Sheets = Iterator[tuple[str, list[_Row]]]
 """Names and rows of a workbook's sheets."""
 _Range = tuple[tuple[int, int], tuple[int, int]]
 """First row and column, last row and column of merged cells."""
@@ -45,16 +47,16 @@ def read_workbook(data: bytes, kind: str) -> tuple[str, str]:
     return title, "".join(f"## {name}\n\n" * named + f"{table}\n\n" for name, table in tables)
 
 
-def _tables(rows: list[list[Cell]]) -> str:
+def _tables(rows: list[_Row]) -> str:
     """Return the tables of a sheet and the lines above, between and below them.
 
     Behind an empty row a table begins where a row is like a header: without digits where rows below have some, or
     where these fill the same columns and the table above fills others. Other rows go on with the table above.
     """
-    parts, lines, columns = list[list[list[Cell]]](), list[list[Cell]](), set[int]()
+    parts, lines, columns = list[list[_Row]](), list[_Row](), set[int]()
     for region in (list(group) for said, group in groupby(rows, _says_something) if said):
         _say_above_header(region)
-        filled = list(_filled(region))
+        filled = list(map(_filled, region))
         first = next((place for place, places in enumerate(filled) if len(places) > 1), None)
         if first is None:
             lines += region
@@ -71,35 +73,31 @@ def _tables(rows: list[list[Cell]]) -> str:
         parts[-1] += lines + region[:end]
         lines = region[end:]
     if not parts:
-        return captioned_table(lines, least=1)
-    last = (" ".join(words.split()) for row in lines for words, *_ in row if words)
+        return captioned_table(packed(lines), least=1)
+    last = (" ".join(words.split()) for row in lines for words, *_ in row.values() if words)
     return "\n\n".join([*map(_shown, parts), *last])
 
 
-def _shown(part: list[list[Cell]]) -> str:
+def _shown(part: list[_Row]) -> str:
     sides = _side_by_side(part)
-    return "\n\n".join(map(_tables, sides)) if len(sides) > 1 else captioned_table(part, least=1)
+    return "\n\n".join(map(_tables, sides)) if len(sides) > 1 else captioned_table(packed(part), least=1)
 
 
-def _side_by_side(rows: list[list[Cell]]) -> list[list[list[Cell]]]:
+def _side_by_side(rows: list[_Row]) -> list[list[_Row]]:
     """Return tables that empty columns part, from left to right; the rows as they are where they belong together.
 
     They do unless each row on the right begins with words of its own, or the header there as the one on the left.
     """
-    taken, widest = set[int](), max(map(len, rows))
-    for row, (starts, above) in zip(rows, _placed(rows), strict=True):
-        said = [range(x, x + min(wide, MOST_SPANNED)) for x, (words, wide, _) in zip(starts, row, strict=True) if words]
-        if len(above) + len(said) > 1:  # else a line above
-            taken |= above.union(*said)
-        if len(taken) >= widest:
-            return [rows]
+    taken = set[int]()
+    for row in rows:
+        said = [range(x, x + max(wide, 1)) for x, (words, wide, _) in row.items() if words or not wide]
+        if len(said) > 1:  # else a line above
+            taken.update(*said)
     edges = [0, *[column for column in sorted(taken) if column - 1 not in taken][1:], sys.maxsize]
+    if len(edges) == 2:
+        return [rows]
     sides = [
-        [
-            [cell for x, cell in zip(starts, row, strict=True) if left <= x < right]
-            for row, (starts, _) in zip(rows, _placed(rows), strict=True)
-        ]
-        for left, right in pairwise(edges)
+        [{x: cell for x, cell in row.items() if left <= x < right} for row in rows] for left, right in pairwise(edges)
     ]
     first, *others = map(_keys, sides)
     if first and all(
@@ -110,9 +108,9 @@ def _side_by_side(rows: list[list[Cell]]) -> list[list[list[Cell]]]:
     return [rows]
 
 
-def _keys(rows: list[list[Cell]]) -> list[str]:
+def _keys(rows: list[_Row]) -> list[str]:
     """Return what the rows of a table begin with, its header's first; none where it has no full header, or gaps."""
-    filled = list(_filled(rows))
+    filled = list(map(_filled, rows))
     head = next((y for y, places in enumerate(filled) if len(places) > 1), len(filled))
     end = max((y + 1 for y, places in enumerate(filled) if places), default=0)
     columns = set().union(*filled[head:])
@@ -120,61 +118,43 @@ def _keys(rows: list[list[Cell]]) -> list[str]:
         return []
     begun = (min(columns) in places for places in filled[head:end])
     return [
-        next((words for words, *_ in row if words), "") if key else ""
+        next((words for words, *_ in row.values() if words), "") if key else ""
         for key, row in zip(begun, rows[head:end], strict=True)
     ]
 
 
-def _say_above_header(rows: list[list[Cell]]) -> None:
+def _say_above_header(rows: list[_Row]) -> None:
     """Put into one cell each what rows with gaps say above a row that names all columns, as a table's header does.
 
     That is one without digits where rows below have some; a table whose first row lacks but one column begins with it.
     """
-    filled = list(_filled(rows))
+    filled = list(map(_filled, rows))
     columns = set().union(*filled)
     for place in range(min(MOST_ABOVE, len(rows) - 1)):
         if place and filled[place] == columns and not _digits([rows[place]]) and _digits(rows[place + 1 :]):
-            rows[:place] = [[(" ".join(words for words, *_ in row if words), 1, 1)] for row in rows[:place]]
+            rows[:place] = [{0: (" ".join(words for words, *_ in row.values() if words), 1, 1)} for row in rows[:place]]
             return
         if len(filled[place]) >= len(columns) - 1:
             return
 
 
-def _begins_with_header(rows: list[list[Cell]], filled: list[set[int]], above: set[int]) -> bool:
+def _begins_with_header(rows: list[_Row], filled: list[set[int]], above: set[int]) -> bool:
     """Return whether the first row is a header; `above` are the columns of the table that the rows may go on with."""
     others = len(rows) > 2 and filled[0] != above and all(places == filled[0] for places in filled)
     return not _digits(rows[:1]) and (_digits(rows[1:]) or others)
 
 
-def _says_something(row: list[Cell]) -> bool:
-    return any(words for words, *_ in row)
+def _says_something(row: _Row) -> bool:
+    return any(words for words, *_ in row.values())
 
 
-def _placed(rows: list[list[Cell]]) -> Iterator[tuple[list[int], set[int]]]:
-    """Yield for each row the columns where its cells begin, and those that a cell above spans."""
-    spanned = dict[int, int]()
-    for row in rows:
-        above = {column for column, deep in spanned.items() if deep > 0}
-        spanned = {column: spanned[column] - 1 for column in above}
-        starts, column = list[int](), 0
-        for _, wide, deep in row:
-            while column in above:
-                column += 1
-            starts.append(column)
-            if deep > 1:
-                spanned |= dict.fromkeys(range(column, column + wide), deep - 1)
-            column += wide
-        yield starts, above
+def _filled(row: _Row) -> set[int]:
+    """Return the columns of a row where cells begin that say something, and those that a cell above spans."""
+    return {column for column, (words, wide, _) in row.items() if words or not wide}
 
 
-def _filled(rows: list[list[Cell]]) -> Iterator[set[int]]:
-    """Yield for each row the columns where cells begin that say something, and those that a cell above spans."""
-    for row, (starts, above) in zip(rows, _placed(rows), strict=True):
-        yield above.union(start for start, (words, *_) in zip(starts, row, strict=True) if words)
-
-
-def _digits(rows: list[list[Cell]]) -> bool:
-    said = (words.partition(_BESIDE)[0] for row in rows for words, *_ in row)
+def _digits(rows: list[_Row]) -> bool:
+    said = (words.partition(_BESIDE)[0] for row in rows for words, *_ in row.values())
     return any(character.isdigit() for words in said for character in words)
 
 
@@ -188,7 +168,7 @@ def _excel(data: bytes) -> tuple[str, _Sheets]:
     book, archive = load_workbook(BytesIO(data), read_only=True, data_only=True), ZipFile(BytesIO(data))
     formats = book.epoch, book._date_formats, book._timedelta_formats
 
-    def rows(sheet: Any) -> list[list[Cell]]:
+    def rows(sheet: Any) -> list[_Row]:
         content, said = archive.read(sheet._worksheet_path), _Words()
         passes = (False, True) if _NO_RESULT.search(content) else (True,)  # what is not computed, by its formula
         for computed in passes:
@@ -210,7 +190,7 @@ def _older_excel(data: bytes) -> tuple[str, _Sheets]:
     """Return no title and the sheets of Excel's binary formats."""
     from python_calamine import CalamineWorkbook
 
-    book, sheets = CalamineWorkbook.from_object(BytesIO(data)), dict[str, list[list[Cell]]]()
+    book, sheets = CalamineWorkbook.from_object(BytesIO(data)), dict[str, list[_Row]]()
     for sheet in map(book.get_sheet_by_name, book.sheet_names):
         rows = enumerate(sheet.to_python(skip_empty_area=False))
         said = {(y, x): words for y, row in rows for x, value in enumerate(row) if (words := _words(value))}
@@ -226,7 +206,7 @@ def _open_document(data: bytes) -> tuple[str, _Sheets]:
     return book.meta.title or "", ((sheet.name or "", rows_of(sheet)) for sheet in book.body.tables)
 
 
-def rows_of(table: Any) -> list[list[Cell]]:
+def rows_of(table: Any) -> list[_Row]:
     """Return the cells of a table of OpenDocument, with how many columns and rows each spans."""
 
     def times(element: Any, what: str) -> int:
@@ -257,21 +237,31 @@ WORKBOOKS = {
 }
 
 
-def _spanning(said: _Words, merged: Iterable[_Range]) -> list[list[Cell]]:
-    """Return rows of cells, those of merged ones but the first left out.
+def packed(rows: Iterable[_Row]) -> list[list[Cell]]:
+    """Return rows as tables of HTML have them: without the cells that others span."""
+    return [[cell for cell in row.values() if cell[1]] for row in rows]
 
-    Of the empty rows and columns between two cells, which may be a million, one is left.
-    """
-    spans, covered = dict[tuple[int, int], tuple[int, int]](), set[tuple[int, int]]()
+
+def _spanning(said: _Words, merged: Iterable[_Range]) -> list[_Row]:
+    """Return rows of cells; of the empty rows and columns between two cells, which may be a million, one is left."""
+    spans, covered, below = dict[tuple[int, int], tuple[int, int]](), set[tuple[int, int]](), set[tuple[int, int]]()
+    ends = dict(sorted(said))
     for (top, left), (bottom, right) in merged:
         if bottom - top < MOST_SPANNED and right - left < MOST_SPANNED:
             spans[top, left] = (right - left + 1, bottom - top + 1)
             covered |= set(product(range(top, bottom + 1), range(left, right + 1))) - {(top, left)}
+            if left <= ends.get(top, -1):
+                below |= set(product(range(top + 1, bottom + 1), range(left, right + 1)))
     places = ({cell[axis] for cells in (said, covered) for cell in cells} for axis in (0, 1))
     ys, xs = (sorted(some | {place + 1 for place in some}) for some in places)
-    ends = dict(sorted(said))
-    rows = (((y, x) for x in xs if x <= ends.get(y, -1) and (y, x) not in covered) for y in ys)
-    return [[(said.get(cell, ""), *spans.get(cell, (1, 1))) for cell in row] for row in rows]
+    return [
+        {
+            column: ("", 0, 0) if (y, x) in below else (said.get((y, x), ""), *spans.get((y, x), (1, 1)))
+            for column, x in enumerate(xs)
+            if (y, x) in below or (x <= ends.get(y, -1) and (y, x) not in covered)
+        }
+        for y in ys
+    ]
 
 
 def _words(value: object, shown_as: str = "") -> str:
