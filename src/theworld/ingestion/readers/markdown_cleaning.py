@@ -173,8 +173,6 @@ _SAYS_NOTHING = re.compile(
     r"(?:image|img|picture|photo|screenshot|图片|截图)[\W\d_]*)"
 )
 """What an image is said to show where it is a file's name, a time, or that it is an image."""
-_LAYOUT = re.compile(r"\s*(?:left|right|center|\d+(?:x\d+)?)\s*(?:\|\s*(?:left|right|center|\d+(?:x\d+)?)\s*)*")
-"""Where and how large an image is to stand, behind what it shows."""
 _HEADING_BEGUN = re.compile(r"(<h[1-6]\b[^<>]*>)\s+", re.I)
 _EMPTY_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]*\n", re.M)
 _DEFINITION = re.compile(
@@ -368,8 +366,7 @@ def said_by_image(words: str, *known: str) -> str:
 
 
 def _shown_by(image: re.Match[str]) -> str:
-    words, _, layout = image["alt"].partition("|")
-    return said_by_image(words.rstrip() if _LAYOUT.fullmatch(layout) else image["alt"])
+    return said_by_image(image["alt"])
 
 
 def _of_one_alone(image: re.Match[str]) -> str:
