@@ -322,7 +322,7 @@ def _prose(text: str, closed: Collection[str], targets: Mapping[str, str]) -> st
     text = linked(_DEFINITION.sub("", text) if targets else text)
 
     def without_tags(piece: str) -> str:
-        piece = _IMAGE.sub(_shown_by, piece)
+        piece = _IMAGE.sub(lambda image: said_by_image(image["alt"]), piece)
         piece = _SETTINGS_BEHIND.sub("", _LINK_NOWHERE.sub(r"\g<words>", _EMPTY_LINK.sub("", piece)))
         piece = _HIGHLIGHT.sub(
             r"\1",
@@ -365,10 +365,6 @@ def said_by_image(words: str, *known: str) -> str:
     return "" if again or _SAYS_NOTHING.fullmatch(words) else words
 
 
-def _shown_by(image: re.Match[str]) -> str:
-    return said_by_image(image["alt"])
-
-
 def _of_one_alone(image: re.Match[str]) -> str:
     """Return an image that is alone on its line, below a heading or none, where it says something."""
     heading = image.string[: image.start()].rpartition("\n#")[2].partition("\n")[0]
@@ -378,7 +374,7 @@ def _of_one_alone(image: re.Match[str]) -> str:
 def _without_pictures(table: re.Match[str]) -> str:
     """Return a table without rows of nothing but pictures; where no other is left, what its header says of them."""
     head, rule, *rows = table[0].splitlines(keepends=True)
-    says, *said = (_TAG.sub("", _IMAGE.sub(_shown_by, row)) for row in (head, *rows))
+    says, *said = (_TAG.sub("", _IMAGE.sub(lambda one: said_by_image(one["alt"]), row)) for row in (head, *rows))
     kept = [row for row, words in zip(rows, said, strict=True) if words == row or any(map(str.isalnum, words))]
     if kept:
         return "".join([head, rule, *kept])
