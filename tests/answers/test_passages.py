@@ -527,3 +527,15 @@ def test_a_note_in_another_language_must_be_nearly_as_relevant(score: float, kep
     others = Document((LEAVE, "More of it."), (LEAVE, "十天。")).candidates(0, 1)
     others = [one.model_copy(update={"final_score": score}) for one in others]
     assert relevant([*best, *others]) == [*best, *(one for one in others if one.language in kept.split())]
+
+
+def test_a_cut_passage_names_the_heading_above_it_that_is_not_shown() -> None:
+    ring = "Ring Marek at once, before a quarter past eight."
+    text = f"## Pay\n\nOn the 25th of a month.\n\n## Illness\n\nIt is bad luck.\n\n{ring}"
+    staff = Document((LEAVE, text))
+    limit = len("staff.md › Leave › Illness") + 68
+    [illness] = shown("Whom do I ring before a quarter past eight?", staff.candidates(0), staff, limit=limit)
+    assert illness.text == f"…\nIt is bad luck.\n\n{ring}"
+    assert (illness.section, illness.place) == ((*LEAVE, "Illness"), "staff.md › Leave › Illness")
+    [whole] = shown("Whom do I ring before a quarter past eight?", staff.candidates(0), staff)
+    assert whole.section == LEAVE

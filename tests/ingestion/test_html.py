@@ -21,6 +21,9 @@ CASES = [
      "All\n\n| a | b |\n| --- | --- |\n| 1 | 2 |"),
     ("<table><tr><td>All</td><td></td><td></td></tr><tr><th>a</th><th>b</th><th>c</th></tr></table>",
      "All\n\n| a | b | c |\n| --- | --- | --- |"),
+    ("<table><tr><td colspan=2>All</td></tr><tr><th>a</th><td>1</td></tr><tr><th>b</th><td>2</td></tr></table>",
+     "All\n\n|  |  |\n| --- | --- |\n| a | 1 |\n| b | 2 |"),
+    ("<table><tr><th></th><td>x</td></tr><tr><th>a</th><td>1</td></tr></table>", "|  | x |\n| --- | --- |\n| a | 1 |"),
     ("<table><tr><th>a</th><th></th></tr><tr><td>1</td><td>2</td></tr></table>",
      "| a |  |\n| --- | --- |\n| 1 | 2 |"),
     ("<table><tr><th>a</th><th colspan=2>b</th></tr><tr><th></th><th>c</th><th>d</th></tr><tr><td>1</td><td>2</td>"

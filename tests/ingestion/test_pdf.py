@@ -369,3 +369,29 @@ def test_sections_of_a_document(tmp_path: Path) -> None:
     assert isinstance(document, SourceDocument)
     assert document.title == "Travel <policy>"
     assert document.blocks[-1].section == ("Rates",)
+
+
+CODES = b"/CMapName /Codes def 1 begincodespacerange <0000> <FFFF> endcodespacerange "
+
+
+def test_text_whose_codes_are_mapped_within_the_file() -> None:
+    """pdfminer knows no mapping of codes to glyphs that a file brings along, and finds no text in it."""
+    said = "".join(f"{ord(character):04X}" for character in "租金一年一付")
+    streams = (
+        f"BT /F1 12 Tf 50 700 Td <{said}> Tj ET".encode(),
+        CODES + b"1 begincidrange <0000> <FFFF> 0 endcidrange",
+        CODES + b"1 beginbfrange <0000> <FFFF> <0000> endbfrange",
+    )
+    objects = [
+        b"<</Type /Catalog /Pages 2 0 R>>",
+        b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
+        b"<</Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 6 0 R /Resources <</Font <</F1 4 0 R>>>>>>",
+        b"<</Type /Font /Subtype /Type0 /BaseFont /A /Encoding 7 0 R /ToUnicode 8 0 R /DescendantFonts [5 0 R]>>",
+        b"<</Type /Font /Subtype /CIDFontType0 /BaseFont /A /CIDSystemInfo"
+        b" <</Registry (Adobe) /Ordering (Identity) /Supplement 0>>>>",
+        *(b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream) for stream in streams),
+    ]
+    data = b"%PDF-1.7\n"
+    for number, content in enumerate(objects, 1):
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    assert read_pdf(data + b"trailer <</Root 1 0 R>>\n%%EOF") == ("", "租金一年一付")

@@ -71,7 +71,7 @@ SPELT = [
     ("we mustn't", ["You must."], None),
     ("police", ["Nothing like it."], None),
     ("typo", ["A type."], None),  # too short to tell
-    ("密码delimitr", ["The delimiter."], None),
+    ("密码delimitr是什么", ["The delimiter."], "密码delimiter是什么"),  # beside Chinese characters
     ("", ["x"], None),
     ("delimitr", [], None),
 ]

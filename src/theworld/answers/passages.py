@@ -139,6 +139,11 @@ def compose_passages(
     runs.sort(key=lambda run: min(order[piece.key] for piece in run.pieces))
     passages = [_passage(number, run, coverage.words) for number, run in enumerate(runs, 1)]
     spent = sum(len(one.text) + len(one.place) + FRAME + len(GOES_ON) * one.goes_on for one in passages)
+    for place, run in enumerate(runs):
+        named = _named(passages[place], run.pieces[0])
+        longer = spent + len(named.place) - len(passages[place].place)
+        if longer <= limit:
+            passages[place], spent = named, longer
     if spent + len(GOES_ON) <= limit and _divided(runs[0], around(*taken[0].key)):
         passages[0] = passages[0].model_copy(update={"goes_on": True})
     return tuple(passages)
@@ -307,7 +312,7 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     # Beneath a table's header nothing stands between a lead and what does not follow it at once.
     apart = "" if is_row(last_line) or first.lead == ELSEWHERE else f"{ELSEWHERE}\n"
     text = f"{first.lead}\n{apart}{run.text}" if first.lead else run.text
-    levels = zip(*map(_section, run.pieces), strict=False)
+    levels = zip(*(piece.note.section for piece in run.pieces), strict=False)
     section = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))
     return Passage(
         number=number,
@@ -325,15 +330,19 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     )
 
 
-def _section(piece: _Piece) -> tuple[str, ...]:
-    """Return the headings a piece stands under: those of its note, and those above it in the note's text, not shown."""
-    note, opened = piece.note, dict[int, str]()
-    for heading in _HEADING.finditer(note.text, 0, piece.start):
+def _named(passage: Passage, first: _Piece) -> Passage:
+    """Return a passage under the headings above its first piece in the note's text too: these are not shown.
+
+    Where the passage goes on under another heading, and where nothing stands above it, as it is.
+    """
+    note, opened = first.note, dict[int, str]()
+    for heading in _HEADING.finditer(note.text, 0, 0 if _HEADING.search(passage.text) else first.start):
         if not open_fence(note.text[: heading.start()]):
             level = len(heading["level"])
             opened = {other: name for other, name in opened.items() if other < level} | {level: heading["name"]}
-    within = () if _HEADING.search(piece.text) else opened.values()
-    return (*note.section, *(name for name in within if name not in note.section))
+    section = (*passage.section, *(name for name in opened.values() if name not in passage.section))
+    place = place_of(note.document_id, note.source, note.title, section)
+    return passage.model_copy(update={"section": section, "place": place}) if opened else passage
 
 
 def _place(note: Note) -> str:

@@ -42,9 +42,10 @@ SAMPLE = 200_000
 
 _BLANK = re.compile(r"\r?\n(?:[ \t\u3000]*\r?\n)+")
 _FOREIGN = re.compile(
-    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]+`|https?://[^\s)>\u4e00-\u9fff]+|\]\([^)\n]*\)", re.M | re.S
+    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]+`|https?://[^\s)>\u4e00-\u9fff]+|\]\([^)\n]*\)|\d[\d.,:/-]*",
+    re.M | re.S,
 )
-"""Code, and where links lead."""
+"""Code, where links lead, and numbers."""
 _GROUP = re.compile(r"[ \t]*\|(?=[^|\n]*\w)(?:\\.|[^|\\\n])*\|(?:[ \t]*\|)+[ \t]*$", re.M)
 """A row of a table that says something in its first column only: it is about the rows below."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -183,7 +184,8 @@ def _is_byline(text: str, group: _Group, blocks: Sequence[Block]) -> bool:
 def _prose(text: str, start: int, blocks: Sequence[Block]) -> str:
     """Return the sentences and headings of a text that begins at `start`, or all of it where it has none.
 
-    Commands, addresses and code are English in any document: a Chinese manual may be made of little else.
+    Commands, addresses and code are English in any document, and numbers of no language: a Chinese manual or table may
+    be made of little else.
     """
     said = [text[max(one.start - start, 0) : one.end - start] for one in blocks if one.kind not in {"code", "table"}]
     return next(filter(str.strip, (_FOREIGN.sub("", "\n".join(said) or text), "\n".join(said), text)), "")

@@ -206,7 +206,7 @@ class Question:
         for match in _DAY.finditer(self.simplified):
             written = str(match[match.lastgroup or 0])
             day = read_numeral(written) or 0
-            known = tokens(written if written.isdecimal() else match[0])  # 十二号: of pairs of characters
+            known = tokens(written if match["zh"] and written.isdecimal() else match[0].split()[-1])  # 9th, 十二号
             found |= {token: frozenset({f"{day:02}", str(day)} - {token}) for token in known}
         return found
 

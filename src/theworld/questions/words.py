@@ -18,7 +18,7 @@ from theworld.text.tokens import CJK_RANGES, has_ideographs, token_set
 
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
 _LATIN = re.compile(r"[a-z]{4,}")
-_UNNAMED = re.compile(r"(?<![\w./-])[a-z]{5,}(?![\w/'’]|[.-]\w)")
+_UNNAMED = re.compile(r"(?<![\w./-])[a-z]{5,}(?![\w/'’]|[.-]\w)", re.ASCII)
 """Words that may be misspelt: no names, nor parts of what is written as code is."""
 ALIKE = 0.83
 """Least likeness, as difflib counts it, of a word and its right spelling: one letter of six other, lost or doubled."""

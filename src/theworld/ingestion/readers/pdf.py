@@ -17,7 +17,7 @@ import logging
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import groupby, pairwise
@@ -131,7 +131,18 @@ def read_pdf(data: bytes) -> tuple[str, str]:
     for line in lines:
         if line.level and (beside := numbers.get((line.page, line.at))) and beside.size == line.size:
             line.text, beside.text = f"{beside.text} {line.text}", ""
-    return title, "\n\n".join(_blocks([line for line in lines if line.text]))
+    text = "\n\n".join(_blocks([line for line in lines if line.text]))
+    return (title, text) if text else (named, _plain_text(data))
+
+
+def _plain_text(data: bytes) -> str:
+    """Return a file's text page by page, as pdfium has it: it knows characters of fonts that pdfminer does not."""
+    import pypdfium2
+
+    with closing(pypdfium2.PdfDocument(data)) as pdf:
+        pages = (page.get_textpage().get_text_range() for page in pdf)
+        lines = [[clean(line) for line in page.splitlines()] for page in pages]
+    return "\n\n".join("\n".join(f"\\{one}" if _MARKUP.match(one) else one for one in page) for page in lines)
 
 
 def _title(lines: Sequence[_Line], named: str) -> str:

@@ -111,10 +111,12 @@ def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> st
     return "\n".join([lines[0], f"|{' --- |' * len(cells[0])}", *lines[1:]])
 
 
-def captioned_table(rows: list[list[Cell]], captions: Iterable[str] = (), *, least: int = 3) -> str:
+def captioned_table(
+    rows: list[list[Cell]], captions: Iterable[str] = (), *, least: int = 3, header: bool = True
+) -> str:
     """Return a Markdown table, above it its captions and what its first rows say, one thing across all columns.
 
-    A row of at least so many cells, all but one of them empty, counts as well.
+    A row of at least so many cells, all but one of them empty, counts as well. Without a `header` it has an empty one.
     """
     above, first = list(captions), 0
     width = max((sum(columns for _, columns, _ in row) for row in rows), default=0)
@@ -126,7 +128,7 @@ def captioned_table(rows: list[list[Cell]], captions: Iterable[str] = (), *, lea
                 break  # a header
             above.append(" ".join(words.split()))
         first += 1
-    return "\n\n".join(part for part in (*above, markdown_table(rows[first:])) if part)
+    return "\n\n".join(part for part in (*above, markdown_table(rows[first:], header=header)) if part)
 
 
 def html_table(table: Tag) -> str:
@@ -144,16 +146,16 @@ def html_table(table: Tag) -> str:
     for item in table.find_all(["ol", "ul", "li"]):
         item.insert_before(_APART)
         item.insert_after(_APART)
-    rows = [
-        [
-            (words(cell), span(cell.get("colspan")), span(cell.get("rowspan")))
-            for cell in row.find_all(["td", "th"])
-            if cell.find_parent("tr") is row
-        ]
-        for row in table.find_all("tr")
+    cells = [
+        [cell for cell in row.find_all(["td", "th"]) if cell.find_parent("tr") is row] for row in table.find_all("tr")
     ]
+    rows = [[(words(cell), span(cell.get("colspan")), span(cell.get("rowspan"))) for cell in row] for row in cells]
+    # Where the first row begins with its own name and goes on with data, so does each, and none is a header.
+    first = next((row for row in cells if len(row) > 1), [])
+    named = bool(first) and first[0].name == "th" and first[0].get_text().strip() != ""
     caption = table.find("caption")
-    return captioned_table(rows, [" ".join(caption.get_text(" ").split())] if caption else [])
+    captions = [" ".join(caption.get_text(" ").split())] if caption else []
+    return captioned_table(rows, captions, header=not named or all(cell.name == "th" for cell in first))
 
 
 def _filled(rows: Iterable[Sequence[Cell]], *, header: bool) -> Iterator[tuple[list[str], set[int]]]:
