@@ -212,8 +212,10 @@ class FollowUp:
             if _NAMES_FIRST.match(value):
                 query = value
             elif asks or _ASKS.match(value) or ORDINAL.fullmatch(fold_in_place(value)):
-                topic = topic_of(own).partition(rejected)[0].removesuffix("的") if rejected and asks else ""
-                query = f"{topic}{value}" if topic else self.alone(value, self.history)
+                query = self.alone(value, self.history)
+                if rejected and asks:
+                    topic = topic_of(own).partition(rejected)[0].removesuffix("的")
+                    query = f"{topic}{value}" if topic_tokens(topic) else with_context(value, root_of(context)) or query
             else:
                 [(*_, old)], [(*_, new)] = _LEADING.findall(rejected), _LEADING.findall(value)
                 for place in PhraseTable([(old, None)]).find(fold_in_place(query))[::-1]:

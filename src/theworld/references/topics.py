@@ -39,7 +39,7 @@ _OPENERS = rf"(?:«chinese.openers»|{TIME.pattern}的?)*(?:«chinese.introducti
 _LOWER = re.compile(r"(?<![\w'’@./-])[a-z]\w*(?![\w@]|[./-]\w)")  # no part of an address
 _ARTICLE = re.compile(r"(?i)\b(?:an?|the|this|my|your|our)\s+$")
 _NOUN = r"(?:^|\b(?:an?|the|this|my|your|our|of|about|for)\s+|\bdo(?:es)?\s+(?=\w+s\b))(?P<noun>«english.nouns»)"
-_JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
+_JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>[^的]{1,16})$", re.IGNORECASE)
 _SIDE = r"((?:[\w.&'’/+-]+ ){0,2}[\w.&'’/+-]*\w)"
 _PAIR = re.compile(
     rf"(?i)\b(?:between|compare)\s+(?:the\s+)?{_SIDE}\s+(?:and|with|to)\s+(?:the\s+)?{_SIDE}\W*$"
@@ -212,8 +212,7 @@ def topic_of(question: str) -> str:
 def joined_names(topic: str) -> tuple[str, ...]:
     """Return both names of a Chinese topic that puts two side by side ("李白和杜甫"), empty where it does not."""
     match = _JOINED.match(fold_in_place(topic))
-    named = (topic[slice(*match.span(name))] for name in ("first", "second")) if match else ()
-    return tuple(bare(name).partition("的")[0] for name in named)
+    return tuple(bare(topic[slice(*match.span(name))]) for name in ("first", "second")) if match else ()
 
 
 def pair_in(question: str) -> tuple[str, ...]:
