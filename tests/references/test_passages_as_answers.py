@@ -39,6 +39,15 @@ def test_a_chinese_pronoun_gets_the_sentence_that_answers():
     assert alone == "他是哪里人（它由范钦主持建造，建于1561年至1566年；天一阁是由谁主持建造的）？"
 
 
+def test_of_passages_a_chinese_pronoun_gets_their_title_where_a_person_was_asked_for():
+    passages = f"《郭守敬》：{'郭守敬，字若思。新历名为《授时历》。' * 20}"
+    history = [Message("user", "《授时历》是谁编的？"), Message("assistant", passages)]
+    alone = ReferenceResolver().resolve("他出生在哪里？", history).standalone_query
+    assert alone == "他出生在哪里（郭守敬；《授时历》是谁编的）？"
+    history[0] = Message("user", "《授时历》怎么样？")
+    assert ReferenceResolver().resolve("它准吗？", history).standalone_query == "它准吗（《授时历》怎么样）？"
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "follow_up", "alone"),
     [

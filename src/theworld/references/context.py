@@ -53,6 +53,7 @@ LOOK_BACK = 24  # messages that are looked at, the last ones
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
 LONGEST_REPLY = 600  # characters, in Chinese half as many, of an answer that is told; a longer one is passages
 LONGEST_INLINE = 40  # characters of an item that takes the ordinal's place; a longer one is context, as a step is
+_TITLE = re.compile("《([^》]{2,20})》：")
 _STEP = re.compile("step|phase|point|number|[步点點条條项項]", re.IGNORECASE)  # an item with a number
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|[：。]")
@@ -347,10 +348,11 @@ def dependent(span: Span, kind: Kind) -> Detected:
 def answered(question: str, answer: str) -> str:
     """Return the sentence of an answer that answers, or the items of a list it begins with, cut at a word's end.
 
-    Nothing of a long one, which is passages.
+    Of a long one, which is passages, no more than the title it stands under, where the question asks 谁: a person's.
     """
     if len(answer) > LONGEST_REPLY // (1 + has_ideographs(answer)):
-        return ""
+        title = _TITLE.match(answer) if "谁" in fold_in_place(question) else None
+        return title[1] if title else ""
     first, _, rest = answer.partition("\n")
     listed = rest if first.rstrip().endswith((":", "：")) else answer if ITEM_LINE.match(answer) else ""
     items = ", ".join(next((found.items for found in lists_in(listed)), []))
