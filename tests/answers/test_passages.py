@@ -530,12 +530,12 @@ def test_a_note_in_another_language_must_be_nearly_as_relevant(score: float, kep
 
 
 def test_a_cut_passage_names_the_heading_above_it_that_is_not_shown() -> None:
-    ring = "Ring Marek at once, before a quarter past eight."
+    ring = "Ring Marek at once, before a quarter past eight.\n\nThen rest well, drink tea and read a book."
     text = f"## Pay\n\nOn the 25th of a month.\n\n## Illness\n\nIt is bad luck.\n\n{ring}"
     staff = Document((LEAVE, text))
-    limit = len("staff.md › Leave › Illness") + 68
+    limit = len("staff.md › Leave › Illness") + len(ring) + FRAME + 5
     [illness] = shown("Whom do I ring before a quarter past eight?", staff.candidates(0), staff, limit=limit)
-    assert illness.text == f"…\nIt is bad luck.\n\n{ring}"
+    assert illness.text == f"…\n{ring}"
     assert (illness.section, illness.place) == ((*LEAVE, "Illness"), "staff.md › Leave › Illness")
     [whole] = shown("Whom do I ring before a quarter past eight?", staff.candidates(0), staff)
     assert whole.section == LEAVE
