@@ -295,8 +295,8 @@ def test_pieces_of_a_table_that_touch_show_its_header_once() -> None:
     )
     (passage,) = shown("beech", document.candidates(1), document)
     assert passage.text == "\n".join([header, *ROWS[:3]])
-    (passage,) = shown("cedar", document.candidates(2), document, limit=95)
-    assert passage.text == "\n".join([header, *ROWS[1:3]]), "led by it where it does not reach it"
+    (passage,) = shown("cedar", document.candidates(2), document, limit=101)
+    assert passage.text == "\n".join([header, "| … |", *ROWS[1:3]]), "led by it where it does not reach it"
 
 
 def test_marks_are_the_questions_words_in_the_text_shown() -> None:
@@ -415,7 +415,7 @@ def test_a_table_is_cut_to_rows_not_to_its_header() -> None:
     table = "\n".join(["| Client database | Port of the client |", "| --- | --- |", *rows])
     document = Document((LEAVE, table))
     (part,) = shown("client port of database 17", document.candidates(0), document, limit=300)
-    assert part.text.startswith("| Client database | Port of the client |\n| --- | --- |\n| database")
+    assert part.text.startswith("| Client database | Port of the client |\n| --- | --- |\n| … |\n| database")
     assert "| database 17 | port 17 |" in part.text
     assert part.text.endswith(" |"), "no row is cut"
     wide = Document(
@@ -441,7 +441,7 @@ def test_rows_of_a_table_stand_under_its_header() -> None:
     rows = "".join(f"| part {i:02} | {i} gp | some words on it |\n" for i in range(60))
     document = Document((LEAVE, f"Prices.\n\n| Part | Cost | Note |\n|---|---|---|\n{rows}\nThe end."))
     (inside,) = shown("part 41", document.candidates(0), document, limit=400)
-    assert inside.text.startswith("| Part | Cost | Note |\n|---|---|---|\n| part ")
+    assert inside.text.startswith("| Part | Cost | Note |\n|---|---|---|\n| … |\n| part ")
     assert "| part 41 | 41 gp |" in inside.text
     assert len(inside.text) <= 400
 
@@ -452,8 +452,8 @@ HEADER = "| No | Tool |\n| --- | --- |\n"
 @pytest.mark.parametrize(
     ("text", "lead", "begins"),
     [
-        (HEADER + "".join(f"| T-{i:02} | saw |\n" for i in range(30)), "", HEADER + "| T-21 | saw |"),
-        ("".join(f"| T-{i:02} | saw |\n" for i in range(30)), HEADER.rstrip(), HEADER + "| T-21 | saw |"),
+        (HEADER + "".join(f"| T-{i:02} | saw |\n" for i in range(30)), "", HEADER + "| … |\n| T-21 | saw |"),
+        ("".join(f"| T-{i:02} | saw |\n" for i in range(30)), HEADER.rstrip(), HEADER + "| … |\n| T-21 | saw |"),
         ("No,Tool\n" + "".join(f"T-{i:02},saw\n" for i in range(30)), "", "No,Tool\n…\nT-21,saw"),
         ("".join(f"T-{i:02},saw\n" for i in range(30)), "No,Tool", "No,Tool\n…\nT-21,saw"),
         ("[" + "".join(f' {{\n  "no": "T-{i:02}"\n }},\n' for i in range(30)) + "]", "", ' {\n  "no": "T-21"'),

@@ -64,7 +64,8 @@ LONGEST_GAP = 4
 FRAME = 8
 """Characters around a passage: its number, and the line ends to its place and to the next."""
 ELSEWHERE = "…"
-"""Where something is left out: before a piece of a note, or between the introduction of a list and later items."""
+"""Where something is left out: before a piece of a note, between the introduction of a list and later items, or between
+the header of a table and later rows, as a row of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class _Piece:
     @property
     def shown(self) -> int:
         """Characters that it takes as a passage of its own."""
-        marks = 3 * bool(self.lead) + len(GOES_ON) * self.goes_on + FRAME
+        marks = len(_below(self.lead)) + len(GOES_ON) * self.goes_on + FRAME
         return self.end - self.start + len(self.lead) + marks + len(_place(self.note))
 
 
@@ -237,7 +238,7 @@ def _fitting(
     """
     room = left - len(_place(note)) - FRAME
     lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
-    room -= len(lead) + 3 * bool(lead)
+    room -= len(lead) + len(_below(lead))
     if not alone and (taken or len(note.text) > room):
         room = min(room, int(FIRST_SHARE * limit))
     if len(note.text) <= room:
@@ -284,7 +285,11 @@ def _grown(taken: Sequence[_Piece], left: int, between: ReadText, around: Around
             if not piece.whole or gap is None:
                 break
             if piece.key not in there:
-                left -= len(piece.text) + LONGEST_GAP + (0 if piece.lead == first.lead else len(piece.lead) + 3)
+                left -= (
+                    len(piece.text)
+                    + LONGEST_GAP
+                    + (0 if piece.lead == first.lead else len(piece.lead + _below(piece.lead)))
+                )
                 if left < 0:
                     break
                 pieces.append(piece)
@@ -308,10 +313,7 @@ def _gap(one: _Piece, other: _Piece, between: ReadText) -> str | None:
 
 def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     first, last = run.pieces[0], run.pieces[-1]
-    last_line = first.lead[first.lead.rfind("\n") + 1 :]
-    # Beneath a table's header nothing stands between a lead and what does not follow it at once.
-    apart = "" if is_row(last_line) or first.lead == ELSEWHERE else f"{ELSEWHERE}\n"
-    text = f"{first.lead}\n{apart}{run.text}" if first.lead else run.text
+    text = f"{first.lead}{_below(first.lead)}{run.text}"
     levels = zip(*(piece.note.section for piece in run.pieces), strict=False)
     section = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))
     return Passage(
@@ -328,6 +330,13 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
         goes_on=last.goes_on,
         marks=words.marks(text),
     )
+
+
+def _below(lead: str) -> str:
+    """Return what stands between a lead and what it leads to: a mark of what is left out, below a header as a row."""
+    if not lead or lead == ELSEWHERE:
+        return "\n" * bool(lead)
+    return f"\n| {ELSEWHERE} |\n" if is_row(lead[lead.rfind("\n") + 1 :]) else f"\n{ELSEWHERE}\n"
 
 
 def _named(passage: Passage, first: _Piece) -> Passage:
