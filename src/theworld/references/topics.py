@@ -26,7 +26,10 @@ _NAME = re.compile(
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(#]\s*)$")  # a heading is capitalised as a sentence is
 _TABLE_HEAD = re.compile(r"(?m)^(?=[^\n]*\|)[^\n]*\n(?=[^\n]*--)[ |:-]+$\n?")  # what columns are called names no one
-_NO_NAMES = re.compile(rf"{_TABLE_HEAD.pattern}|^[^\w\n]*(?:[\w-]+ ){{0,3}}[\w-]+(?=\**:[\s*])(?!.*\?)")  # nor labels
+_SPEAKER = r"^[^\w\n]*(?:[\d./:-]*\d[^\w\n]+){1,3}(?:[\w-]+ ){0,2}[\w-]+(?=:\s)"  # behind a time, in a chat
+_NO_NAMES = re.compile(  # nor labels
+    rf"{_TABLE_HEAD.pattern}|{_SPEAKER}|^[^\w\n]*(?:[\w-]+ ){{0,3}}[\w-]+(?=\**:[\s*])(?!.*\?)"
+)
 _HEADING = re.compile(r"\s*(?P<first>[\"'“‘]?[A-Z0-9]\S*)(?:\s+\S+){0,13}(?<![?!.])(?:\.\.\.)?\s*")
 LONGEST_TOPIC = 40
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
@@ -71,10 +74,11 @@ def overlap(wanted: frozenset[str], text: str) -> float:
 
 
 def answering(question: str, answer: str) -> str:
-    """Return the sentence of an answer, no heading, that holds most words of a question, names left out."""
+    """Return the sentence of an answer, no heading and no question, that holds most words of one, names left out."""
     wanted = topic_tokens(question) - frozenset(token for name in names_in(question) for token in tokens(name.text))
     said = (sentence.text for sentence in split_sentences(_TABLE_HEAD.sub("", answer[:LONGEST_TEXT])))
-    return max((one for one in said if not one.startswith("#")), key=lambda one: overlap(wanted, one), default="")
+    stated = (one for one in said if not one.startswith("#") and not one.endswith(("?", "？")))
+    return max(stated, key=lambda one: overlap(wanted, one), default="")
 
 
 def cut_at_word(text: str, limit: int) -> str:
