@@ -285,11 +285,8 @@ def _grown(taken: Sequence[_Piece], left: int, between: ReadText, around: Around
             if not piece.whole or gap is None:
                 break
             if piece.key not in there:
-                left -= (
-                    len(piece.text)
-                    + LONGEST_GAP
-                    + (0 if piece.lead == first.lead else len(piece.lead + _below(piece.lead)))
-                )
+                lead = "" if piece.lead == first.lead else piece.lead
+                left -= len(piece.text) + LONGEST_GAP + len(lead + _below(lead))
                 if left < 0:
                     break
                 pieces.append(piece)
