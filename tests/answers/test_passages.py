@@ -539,3 +539,52 @@ def test_a_cut_passage_names_the_heading_above_it_that_is_not_shown() -> None:
     assert (illness.section, illness.place) == ((*LEAVE, "Illness"), "staff.md › Leave › Illness")
     [whole] = shown("Whom do I ring before a quarter past eight?", staff.candidates(0), staff)
     assert whole.section == LEAVE
+
+
+FAQ = (
+    "## Lost key\n\nA new key costs 12 euros.\n\n## Visitors\n\nThey sign in below.\n\n## Parking\n\nBehind the house."
+)
+
+
+def test_of_small_sections_in_a_note_the_one_asked_for_leaves_room_for_other_notes() -> None:
+    faq = Document(((), FAQ), name="faq.md")
+    prices = Document((PAY, "Each lost key is also put on record, and who lost it pays for the lock."), name="pay.md")
+    ranked = faq.candidates(0) + prices.candidates(0)
+    first, second = shown("What does a lost key cost?", ranked, faq, prices, limit=190)
+    assert first.text == "## Lost key\n\nA new key costs 12 euros." and first.goes_on
+    assert second.text == prices.text
+    whole, after = shown("What does a lost key cost?", ranked, faq, prices, limit=260)
+    assert (whole.text, after.text) == (FAQ, prices.text), "what is left over shows the others too"
+
+
+def test_no_section_is_taken_alone_that_says_no_more_than_another() -> None:
+    faq = Document(((), "## Keys\n\nAt the desk.\n\n## Lost keys\n\nAt the desk too."), name="faq.md")
+    other = Document((PAY, "Keys are counted once a year, before the house is closed in August."), name="pay.md")
+    ranked = faq.candidates(0) + other.candidates(0)
+    assert shown("Where are keys?", ranked, faq, other, limit=150)[0].text == faq.text
+
+
+def test_small_sections_beside_those_of_the_best_note_do_not_go_before_other_notes() -> None:
+    faq = Document(((), FAQ), ((), "## Bicycles\n\nIn the cellar.\n\n## Dogs\n\nOn a lead, please."), name="faq.md")
+    prices = Document((PAY, "Each lost key is also put on record, and who lost it pays for the lock."), name="pay.md")
+    ranked = faq.candidates(0) + prices.candidates(0)
+    assert [one.document_id for one in shown("key, visitors, parking", ranked, faq, prices, limit=255)] == [
+        "faq.md",
+        "pay.md",
+    ]
+
+
+def test_a_comment_in_code_is_no_heading() -> None:
+    code = "```shell\n# Build all\nmake all\n# Build the pages\nmake pages\n```"
+    first = Document((LEAVE, f"Run this in the folder of the project:\n\n{code}"))
+    other = Document((PAY, "What is built is put below a folder of its own, which git ignores."), name="pay.md")
+    ranked = first.candidates(0) + other.candidates(0)
+    assert shown("How do I build the pages?", ranked, first, other, limit=160)[0].text == first.text
+
+
+def test_the_section_alone_goes_on_where_its_end_announces_more() -> None:
+    steps = "1. Call the desk and say which one.\n2. Pay, and sign for the new one."
+    faq = Document(((), "## Visitors\n\nThey sign in below.\n\n## Lost key\n\nWhat to do:"), ((), steps), name="faq.md")
+    other = Document((PAY, "Each lost key is also put on record, and who lost it pays for the lock."), name="pay.md")
+    ranked = faq.candidates(0) + other.candidates(0)
+    assert shown("a lost key", ranked, faq, other, limit=240)[0].text.endswith(f"What to do:\n\n{steps}")

@@ -4,7 +4,9 @@
    sentences that says most of the question, where enough of the limit is left; then nothing further is taken. After the
    best note its section goes on, and what a note's end announces ("the steps:") stands in the note after it: that is
    taken next. Where the question asks two things, the first note gets half of the limit.
-2. What is left over lets the first passage grow outwards within its own section, downwards first.
+   Of several small sections joined in a note, one that clearly says most of the question is taken alone.
+2. What is left over lets notes of which a part was taken be whole, and the first passage grow outwards within its own
+   section, downwards first.
 3. Notes that follow each other with nothing but white space between become one passage, which stands under the
    headings that they share; passages keep the order of their best notes.
 
@@ -19,7 +21,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, takewhile
+from itertools import accumulate, pairwise, takewhile
 
 from theworld.answers.excerpts import QuestionCoverage, best_excerpt, best_row, is_row
 from theworld.questions.words import QuestionWords
@@ -51,6 +53,9 @@ LEAD_SHARE = 0.5
 FIRST_SHARE = 0.75
 """Share of the limit that one note may take where others follow it: the second best often holds what it lacks. The best
 note is shown whole where it fits at all."""
+CLEARLY = 1.25
+"""How much more of the question one of the small sections joined in a note must say than each other, to be shown alone
+as long as there is no room for all: .25 and .5 more do as well as each other, twice as much does little."""
 NEIGHBOURS = 3
 """Notes on each side of the first that it may grow by."""
 LEAST_RELEVANCE, LEAST_ABROAD = 0.3, 0.6
@@ -125,6 +130,11 @@ def compose_passages(
     if not taken:
         return ()
     left = limit - sum(piece.shown for piece in taken)
+    for place, piece in enumerate(taken):
+        whole = _Piece(piece.note, 0, len(piece.note.text), piece.note.lead)
+        if not piece.whole and piece.text and piece.note.kind != "table" and whole.shown - piece.shown <= left:
+            left -= whole.shown - piece.shown
+            taken[place] = whole
     pieces = taken + _grown(taken, left, between, around)
     order = {piece.key: place for place, piece in enumerate(pieces)}
     runs: list[_Run] = []
@@ -210,7 +220,7 @@ def _going_on(taken: Sequence[_Piece], between: ReadText, around: Around) -> Ite
     """Yield the note after the last one taken: what its end announces, or what the best note's section goes on with."""
     piece, first = taken[-1], taken[0].note
     note, led = piece.note, announces(piece.text)
-    if piece.whole and (led or note.ordinal == first.ordinal + len(taken) - 1):
+    if piece.end == len(note.text) and (led or note.ordinal == first.ordinal + len(taken) - 1):
         near = note if led else first
         after = around(near.document_id, near.ordinal).get(note.ordinal + 1)
         if after is None:
@@ -218,7 +228,9 @@ def _going_on(taken: Sequence[_Piece], between: ReadText, around: Around) -> Ite
         follows = led or _gap(piece, _Piece(after, 0, len(after.text), after.lead), between) is not None
         depth = len(note.section)
         begun = _lines(note).issuperset(after.section[depth:])  # a section that the note's end is in
-        if follows and after.section[:depth] == note.section and (led or begun):
+        begins = _HEADING.match(after.text)  # small sections may be joined in a note, and these be others
+        beside = begins and begins["level"] in {head["level"] for head in _headings(note)}
+        if follows and after.section[:depth] == note.section and (led or (begun and not beside)):
             yield after
 
 
@@ -242,6 +254,8 @@ def _fitting(
     if not alone and (taken or len(note.text) > room):
         room = min(room, int(FIRST_SHARE * limit))
     if len(note.text) <= room:
+        if not following and (section := _section_asked(note, coverage, taken)):
+            return section
         start, opening = (0, lead) if following else best_row(note, coverage.words)
         fits = start and len(note.text) - start + len(opening) <= room
         return _Piece(note, start, len(note.text), opening) if fits else _Piece(note, 0, len(note.text), lead)
@@ -259,6 +273,29 @@ def _fitting(
     lead = opening or ELSEWHERE * (start > 0 and room > len(ELSEWHERE))
     goes_on = room > len(ELSEWHERE) + len(GOES_ON) and bool(note.text[end:].strip())
     return _Piece(note, start, end, lead, goes_on)
+
+
+def _section_asked(note: Note, coverage: QuestionCoverage, taken: Sequence[_Piece]) -> _Piece | None:
+    """Return the one of several small sections joined in a note that clearly says most of the question, else None."""
+    heads = _headings(note)
+    top = min((head["level"] for head in heads), default="")
+    starts = [head.start() for head in heads if head["level"] == top]
+    if len(starts) < 2 or note.lead:
+        return None
+    parts = list(pairwise(sorted({0, *starts, len(note.text)})))
+    said = coverage.of(note, parts, [(one.note, one.start, one.end) for one in taken])
+    best, second = sorted(range(len(parts)), key=lambda i: (-said[i], i))[:2]
+    if said[best] <= CLEARLY * said[second]:
+        return None
+    start, end = parts[best]
+    end = start + len(note.text[start:end].rstrip())
+    return _Piece(note, start, end, ELSEWHERE * (start > 0), goes_on=end < len(note.text))
+
+
+def _headings(note: Note) -> list[re.Match[str]]:
+    """Return the headings in a note's text; a comment in code is none."""
+    found = _HEADING.finditer(note.text)
+    return [head for head in found if not open_fence(f"{note.lead}\n{note.text[: head.start()]}")]
 
 
 def _lines(note: Note) -> frozenset[str]:
@@ -342,10 +379,10 @@ def _named(passage: Passage, first: _Piece) -> Passage:
     Where the passage goes on under another heading, and where nothing stands above it, as it is.
     """
     note, opened = first.note, dict[int, str]()
-    for heading in _HEADING.finditer(note.text, 0, 0 if _HEADING.search(passage.text) else first.start):
-        if not open_fence(note.text[: heading.start()]):
-            level = len(heading["level"])
-            opened = {other: name for other, name in opened.items() if other < level} | {level: heading["name"]}
+    above = 0 if _HEADING.search(passage.text) else first.start
+    for heading in (one for one in _headings(note) if one.start() < above):
+        level = len(heading["level"])
+        opened = {other: name for other, name in opened.items() if other < level} | {level: heading["name"]}
     section = (*passage.section, *(name for name in opened.values() if name not in passage.section))
     place = place_of(note.document_id, note.source, note.title, section)
     return passage.model_copy(update={"section": section, "place": place}) if opened else passage
