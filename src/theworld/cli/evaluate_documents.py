@@ -263,9 +263,8 @@ def threads(
                     figures = measure_threads(found, documents, graph, step, asked, own_answers=own_answers)
     if results is not None:
         write_results(results, [answer for _, answer in asked])
-    judged = [(question, answer) for question, answer in asked if question.needed or not question.answerable]
-    questions = QuestionSet(documents.name, documents.corpus, tuple(question for question, _ in judged))
-    report = DocumentsReport(questions, [answer for _, answer in judged])
+    questions = QuestionSet(documents.name, documents.corpus, tuple(question for question, _ in asked))
+    report = DocumentsReport(questions, [answer for _, answer in asked])
     if as_json:
         failed = {cause: [asdict(one) for one in some] for cause, some in report.failures().items()}
         groups = [one.as_json() for one in figures]

@@ -123,8 +123,9 @@ def measure_threads(
 ) -> list[Measured]:
     """Hold the conversations and return the figures: all, by kind of reference, by language.
 
-    Without a graph only the rewritings are measured. With one, `asked` gets every turn as it was typed, with the
-    question it was read as, and its answer. The history holds the set's replies, or with `own_answers` the graph's.
+    Without a graph only the rewritings are measured. With one, `asked` gets every turn that has something to be judged
+    by as it was typed, with the question it was read as, and its answer. The history holds the set's replies, or with
+    `own_answers` the graph's.
     """
     scored: dict[str, list[dict[str, float]]] = defaultdict(list)
     resolver = ReferenceResolver()
@@ -136,11 +137,12 @@ def measure_threads(
                 scores = turn.rewriting(resolver.resolve(turn.question, history).standalone_query or turn.question)
             else:
                 fields = turn.model_dump(include=set(WithGold.model_fields))
-                kind = "unanswerable" if turn.unanswerable else "fact"
+                judged = turn.unanswerable or bool(turn.answers or turn.parts)  # not so thanks between two questions
+                kind = "unanswerable" if turn.unanswerable or not judged else "fact"
                 question = DocumentQuestion(id=f"{thread.id}#{number}", kind=kind, lang=thread.lang, **fields)
                 scores, alone, answer = _asked(turn, question, history, documents, graph)
                 reply = answer.text if own_answers else reply
-                if asked is not None:
+                if asked is not None and judged:
                     read = "" if plainly(alone) == plainly(turn.question) else f" (read as: {alone})"
                     asked.append((question.model_copy(update={"question": turn.question + read}), answer))
             for group in ("all", f"refers {turn.refers}", *([f"lang {thread.lang}"] if thread.lang else [])):
