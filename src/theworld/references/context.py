@@ -240,8 +240,11 @@ class FollowUp:
     def refill(self, value: str) -> Standalone | None:
         """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
         own, root = self.frame
-        text = refilled(value, own)
-        query = ((root and with_context(text, root)) or text) if text else refilled(value, root)
+        text, changed_root = refilled(value, own), refilled(value, root)
+        if text:
+            query = with_context(text, root) or text
+        else:  # "And in the annex?" after "How much does it cost?" asks that, of the root with the annex in it
+            query = changed_root and (changed_root if self.filler.match(own) else with_context(own, changed_root))
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
 
     def item(self) -> Standalone | None:
