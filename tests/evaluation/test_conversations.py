@@ -56,7 +56,8 @@ def test_rewritings_of_threads_by_kind_and_language(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_threads_over_documents_are_asked_both_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     turns = [{**turn, "answers": turn.get("answers") or ["Armstrong"]} for turn in THREAD["turns"][:2]]
-    write(tmp_path / "threads.jsonl", [{**THREAD, "turns": turns}])
+    thanks = {"question": "Thanks!", "reply": "You are welcome.", "refers": "none"}  # nothing to be judged by
+    write(tmp_path / "threads.jsonl", [{**THREAD, "turns": [*turns, thanks]}])
     text = "# Moon\n\nNeil Armstrong commanded Apollo 11. Neil Armstrong was born in Wapakoneta, Ohio.\n"
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "moon.md").write_text(text, encoding="utf-8")
