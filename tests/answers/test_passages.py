@@ -588,3 +588,13 @@ def test_the_section_alone_goes_on_where_its_end_announces_more() -> None:
     other = Document((PAY, "Each lost key is also put on record, and who lost it pays for the lock."), name="pay.md")
     ranked = faq.candidates(0) + other.candidates(0)
     assert shown("a lost key", ranked, faq, other, limit=240)[0].text.endswith(f"What to do:\n\n{steps}")
+
+
+def test_a_list_is_shown_from_its_announcement_on_where_that_holds_the_item() -> None:
+    items = ["Read it.", "Sign it.", "Scan it.", "Send it to the lender.", "Keep the paper.", "Wait for two weeks."]
+    note = Document((LEAVE, "\n".join(["What to do with a form:", "", *(f"- {item}" for item in items)])))
+    other = Document((PAY, "x" * 60), name="pay.md")
+    [passage] = shown("Where is the scan sent?", note.candidates(0), note, limit=115)
+    assert passage.text.startswith("What to do") and passage.text.endswith("lender.") and passage.goes_on
+    [passage] = shown("Wait two weeks?", note.candidates(0), note, other, limit=115)
+    assert "Read it." not in passage.text and passage.text.endswith("weeks."), "the rest where it does not"

@@ -125,7 +125,10 @@ def _best_run(
     fits = [right - left <= room for left, right in units]
     by_merit = [(leads[i] != "table", said[i] and fits[i], said[i], covered[i], -i) for i in range(len(units))]
     best = 0 if beginning else max(range(len(units)), key=by_merit.__getitem__)
-    first = last = best
+    above = next((i for i in range(best - 1, -1, -1) if leads[i] or not _ITEM.match(note.text, units[i][0])), best)
+    listed = leads[above] == "text" and _ITEM.match(note.text, units[best][0])
+    # A list is shown from what announces it on, where that holds the item.
+    first, last = above if listed and units[best][1] - units[above][0] <= room else best, best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
         before = first > 0 and not table and units[last][1] - units[first - 1][0] <= room
