@@ -51,8 +51,7 @@ LEAST_SHARE = 0.08
 LEAD_SHARE = 0.5
 """Share of what is left that a lead may take; a longer one is left out."""
 FIRST_SHARE = 0.75
-"""Share of the limit that one note may take where others follow it: the second best often holds what it lacks. The best
-note is shown whole where it fits at all."""
+"""Share of the limit that one note may take where others follow it, which often hold what it lacks."""
 CLEARLY = 1.25
 """How much more of the question one of the small sections joined in a note must say than each other, to be shown alone
 as long as there is no room for all: .25 and .5 more do as well as each other, twice as much does little."""
@@ -251,7 +250,7 @@ def _fitting(
     room = left - len(_place(note)) - FRAME
     lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
     room -= len(lead) + len(_below(lead))
-    if not alone and (taken or len(note.text) > room):
+    if not alone:
         room = min(room, int(FIRST_SHARE * limit))
     if len(note.text) <= room:
         if not following and (section := _section_asked(note, coverage, taken)):
