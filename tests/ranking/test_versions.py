@@ -60,6 +60,20 @@ def test_few_digits_of_a_question_name_no_version() -> None:
     assert newest_first(found(chapters), token_set("3 beans, when?"))[0].source == "/d/part1.md"
 
 
+@pytest.mark.parametrize(("question", "first"), [("补卡多少钱", "2026年收费"), ("2024年补卡多少钱", "2024年（旧）")])
+def test_sheets_of_other_years_are_versions(question: str, first: str) -> None:
+    rows = {
+        "2024年（旧）": "| 补卡 | 15 元/张 |",
+        "第 3 章": "| 补卡 | 带身份证 |",
+        "2026年收费": "| 补卡 | 25 元/张 |",
+    }
+    notes = [
+        Candidate(note_id=f"p#{i}", document_id="p", source="/d/p.xlsx", section=(name,), text=rows[name])
+        for i, name in enumerate(rows)
+    ]
+    assert newest_first(notes, token_set(question))[0].section == (first,)
+
+
 def test_documents_of_one_file_are_no_versions() -> None:
     notes = [one.model_copy(update={"source": "/d/corpus.jsonl"}) for one in found(GIVEN)]
     assert newest_first(notes, token_set("rent 2025")) == notes

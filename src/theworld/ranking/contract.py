@@ -195,9 +195,10 @@ SAME_WORDS = 0.6
 def newest_first(reranked: Sequence[Candidate], asked: AbstractSet[str]) -> list[Candidate]:
     """Return the candidates, of versions of one document the one that the question names first, or else the newest.
 
-    The paths of versions differ in numbers only: years, dates, releases. Where the question names one (`asked` are its
-    index tokens), all its notes come before those of the others; where it names none, of notes that say nearly the same
-    that of the highest numbers. Notes change places with each other and no more: relevance stays with the place.
+    The paths of versions differ in numbers only: years, dates, releases; or they are parts of one document under
+    headings with other years, as sheets of a workbook are. Where the question names one (`asked` are its index tokens),
+    all its notes come before those of the others; where it names none, of notes that say nearly the same that of the
+    highest numbers. Notes change places with each other and no more: relevance stays with the place.
     """
     ordered, versions = list(reranked), defaultdict[str, list[int]](list)
     for place, one in enumerate(reranked):
@@ -209,16 +210,20 @@ def newest_first(reranked: Sequence[Candidate], asked: AbstractSet[str]) -> list
             kept = {name: getattr(ordered[place], name) for name in ("final_score", "rerank_rank", "rerank_score")}
             ordered[place] = best.model_copy(update=kept)
 
+    def numbers(one: Candidate) -> list[str]:
+        dated = (number for heading in one.section for number in _NUMBER.findall(heading) if len(number) >= YEAR)
+        return [*_NUMBER.findall(one.source), *dated]
+
     def named(one: Candidate) -> int:
-        return -len(asked & {number for number in _NUMBER.findall(one.source) if len(number) >= YEAR})
+        return -len(asked & {number for number in numbers(one) if len(number) >= YEAR})
 
     for places in versions.values():
-        left = places if len({ordered[place].source for place in places}) > 1 else []
+        left = places if len({tuple(numbers(ordered[place])) for place in places}) > 1 else []
         exchange(left, named)
         while left:
             words = token_set(ordered[left[0]].text)
             others = {place: token_set(ordered[place].text) for place in left}
             alike = [p for p, said in others.items() if len(words & said) >= SAME_WORDS * min(len(words), len(said))]
-            exchange(alike, lambda one: (named(one), [-int(number) for number in _NUMBER.findall(one.source)]))
+            exchange(alike, lambda one: (named(one), [-int(number) for number in numbers(one)]))
             left = [place for place in left if place not in alike]
     return ordered
