@@ -59,7 +59,7 @@ def test_nearest_passages_begin_where_they_hold_the_words_of_the_question() -> N
     text = "The butcher is shut. " * 9 + "The plumber comes on Thursday. Mind the dog."
     note = Candidate(note_id="1", document_id="1", title="Diary", text=text)
     with (out := Console(file=StringIO(), width=200)).capture() as shown:
-        show_nearest(out, QueryOutput(kind="none", query="when does the plumber come", candidates=[note]))
+        show_nearest(out, QueryOutput(kind="none", query="when does the plumber come", candidates=[note]), "en")
     assert "      The plumber comes on Thursday. Mind the dog." in shown.get().splitlines()
 
 
@@ -221,4 +221,4 @@ def test_a_language_models_text_comes_piece_by_piece(store: Path) -> None:
     assert answer.usage.calls == 1
     assert "".join(pieces) == reply
     assert len(pieces) > 1
-    assert "1 LLM call ·" in headline(answer, 5.0)
+    assert "1 LLM call ·" in headline(answer, 5.0, "en")

@@ -30,7 +30,7 @@ from theworld.cli.options import (
     read_filters,
     settings_for,
 )
-from theworld.cli.output import console, language_for, live_text, print_json, printable, show_answer
+from theworld.cli.output import console, language_for, language_of, live_text, print_json, printable, show_answer
 from theworld.errors import InvalidQuestionError
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def ask(
     if as_json:
         print_json(answer.model_dump(mode="json", exclude={"messages"}) | {"elapsed_ms": round(elapsed_ms, 2)})
     else:
-        show_answer(console(), answer, elapsed_ms, verbose=verbose, language=language)
+        show_answer(console(), answer, elapsed_ms, language_of(answer.question, language), verbose=verbose)
 
 
 def run_question(

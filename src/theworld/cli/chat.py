@@ -137,8 +137,6 @@ class Conversation:
         return True
 
     def _ask(self, question: str) -> None:
-        from theworld.state import QueryOutput
-
         begun, thread = time.perf_counter(), self._thread
         chosen = language_for(question, self._context.language)
         context = self._context.model_copy(update={"language": chosen})
@@ -156,11 +154,11 @@ class Conversation:
                     self._graph, question, [], context, thread=thread, on_token=on_token, ask_back=back
                 )
         except TheWorldError as error:  # the conversation goes on
-            self._out.print(error_in_words(error, language_of(QueryOutput(question=question), chosen)))
+            self._out.print(error_in_words(error, language_of(question, chosen)))
             return
         elapsed_ms = (time.perf_counter() - begun) * 1000
         self._last = answer, elapsed_ms
-        self._language = language = language_of(answer, chosen)
+        self._language = language = language_of(answer.question, chosen)
         show_understood(self._out, answer, language)
         show_answer_text(self._out, answer, language)
         show_nearest(self._out, answer, language)

@@ -142,10 +142,10 @@ def show_turn(out: Console, turn: Turn) -> None:
         for line in answer.split("\n", allow_blank=True):
             out.print(line if not line.plain else Text(" " * INDENT).append_text(line))
     mark, style = ("✗", "red") if turn.missing else ("✓", "green")
-    out.print(f"   {mark} {headline(output, turn.elapsed_ms)}", style=style)
+    out.print(f"   {mark} {headline(output, turn.elapsed_ms, language_of(output.question))}", style=style)
     for reason in turn.missing:
         out.print(f"     expected: {reason}", style="red")
-    show_understood(out, output, indent=INDENT)
+    show_understood(out, output, language_of(output.question), indent=INDENT)
     if found := how_found(output):
         out.print(f"     {found}", style="dim")
     for judgement in output.judgements if turn.question.entities else ():
@@ -160,7 +160,7 @@ def how_found(output: QueryOutput) -> str:
     cited = [citation.note_id for citation in output.citations]
     note = next((one for one in output.candidates if one.note_id in cited[:1]), None)
     ranks = {name: note.channels[name].rank for name in CHANNELS if note and name in note.channels}
-    if language_of(output) == "zh":
+    if language_of(output.question) == "zh":
         ways = (f"{called('channel', name, 'zh')}（第 {rank} 位）" for name, rank in ranks.items())
         said = f"检索依据：{'、'.join(ways)}"
     else:

@@ -125,11 +125,8 @@ def print_troubles(troubles: Mapping[str, str]) -> None:
         out.print("What was written is safe in the ledger. Run `theworld sync`.")
 
 
-def show_answer(
-    out: Console, answer: QueryOutput, elapsed_ms: float, *, verbose: bool, language: LanguageName | None = None
-) -> None:
+def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float, language: LanguageName, *, verbose: bool) -> None:
     """Print answer, sources, one line of how it was found, and degradations; `verbose` adds everything else."""
-    language = language_of(answer, language)
     show_answer_text(out, answer, language)
     show_understood(out, answer, language)
     show_nearest(out, answer, language)
@@ -142,9 +139,8 @@ def show_answer(
     _show_steps(out, answer, language, verbose=verbose)
 
 
-def show_details(out: Console, answer: QueryOutput, elapsed_ms: float, language: LanguageName | None = None) -> None:
+def show_details(out: Console, answer: QueryOutput, elapsed_ms: float, language: LanguageName) -> None:
     """Print how an answer was found: the reading, the way, why that way, entities, paths, times and fallbacks."""
-    language = language_of(answer, language)
     show_understood(out, answer, language)
     out.print(f"{headline(answer, elapsed_ms, language)}\n{how_found(answer, language)}")
     for reason in [*answer.route.reasons, *([answer.result.reason] if answer.result else [])]:
@@ -190,18 +186,18 @@ def _show_stages(out: Console, answer: QueryOutput, language: LanguageName) -> N
     out.print(table, soft_wrap=False)
 
 
-def show_answer_text(out: Console, answer: QueryOutput, language: LanguageName | None = None) -> None:
+def show_answer_text(out: Console, answer: QueryOutput, language: LanguageName) -> None:
     """Print the answer and the rows it rests on."""
     out.print(answer_in_colours(answer))
     for table in answer.tables:
-        show_table(out, table, language_of(answer, language))
+        show_table(out, table, language)
 
 
-def language_of(answer: QueryOutput, language: LanguageName | None = None) -> LanguageName:
+def language_of(question: str, language: LanguageName | None = None) -> LanguageName:
     """Return the language of the words beside an answer: the one it was asked for in, else the question's."""
     from theworld.questions import read_question  # late: not every command needs the readers of texts
 
-    return language or read_question(answer.question).language
+    return language or read_question(question).language
 
 
 def language_for(question: str, language: LanguageName | None) -> LanguageName | None:
@@ -211,19 +207,17 @@ def language_for(question: str, language: LanguageName | None) -> LanguageName |
     return language or spoken_language(question, terminal_language())
 
 
-def show_understood(
-    out: Console, answer: QueryOutput, language: LanguageName | None = None, *, indent: int = 0
-) -> None:
+def show_understood(out: Console, answer: QueryOutput, language: LanguageName, *, indent: int = 0) -> None:
     """Print the stand-alone question, where it is another than the one asked, `indent` spaces in."""
     if answer.query != answer.question:
-        said = word("understood", language_of(answer, language), query=printable(answer.query))
+        said = word("understood", language, query=printable(answer.query))
         out.print(Text(f"{' ' * indent}{said}", style="italic"))
 
 
-def how_found(answer: QueryOutput, language: LanguageName | None = None) -> str:
+def how_found(answer: QueryOutput, language: LanguageName) -> str:
     """Return in one line what each channel brought and what became of it, as the stages counted it."""
     counts = {name: number for stage in answer.stages for name, number in stage.counts.items()}
-    language, statements, cited = language_of(answer, language), len(answer.tables), len(answer.citations)
+    statements, cited = len(answer.tables), len(answer.citations)
     hits = {called("channel", name, language): counts.get(f"{name}_hits") for name in CHANNELS}
     brought = [f"{name} {number}" for name, number in hits.items() if number is not None]
     steps = [word("searched", language, found=word("comma", language).join(brought))] if brought else []
@@ -262,11 +256,10 @@ def visible(text: str) -> str:
     return "".join(c if c == "\n" or c.isprintable() else " " for c in text)
 
 
-def headline(answer: QueryOutput, elapsed_ms: float, language: LanguageName | None = None) -> str:
+def headline(answer: QueryOutput, elapsed_ms: float, language: LanguageName) -> str:
     """Return how sure it is, kind, confidence, model calls, tokens, cost and time in a line; small talk has no kind."""
     tokens, calls = answer.usage.prompt_tokens + answer.usage.completion_tokens, answer.usage.calls
     sureness = answer.result.sureness if answer.result else "none"
-    language = language_of(answer, language)
     words = [*([sureness] if sureness != "none" else []), answer.kind]
     how = [*(word(one, language) for one in words), word("confidence", language, number=f"{answer.confidence:.2f}")]
     parts = [
@@ -278,13 +271,10 @@ def headline(answer: QueryOutput, elapsed_ms: float, language: LanguageName | No
     return " · ".join([*parts, word("ms", language, number=f"{elapsed_ms:.0f}")])
 
 
-def show_sources(
-    out: Console, answer: QueryOutput, language: LanguageName | None = None, *, quotes: bool = False
-) -> None:
+def show_sources(out: Console, answer: QueryOutput, language: LanguageName, *, quotes: bool = False) -> None:
     """Print the citations with their places, and with their quotes where the answer does not show them, or always."""
     passages = answer.result.passages if answer.result and not quotes else ()
     shown = {(passage.number, passage.start, passage.end) for passage in passages}
-    language = language_of(answer, language)
     if answer.citations:
         out.print(f"\n{word('sources', language)}")
     for citation in answer.citations:
@@ -295,12 +285,12 @@ def show_sources(
             out.print(Text(f"      {_shortened(citation.quote)}", style="dim"))
 
 
-def show_nearest(out: Console, answer: QueryOutput, language: LanguageName | None = None) -> None:
+def show_nearest(out: Console, answer: QueryOutput, language: LanguageName) -> None:
     """Print, where nothing found was enough for an answer, the nearest notes, to judge oneself."""
     from theworld.state.answers import place_of  # late: help needs no models of the state
 
     if answer.kind == "none" and answer.candidates:
-        out.print(f"\n{word('nearest', language_of(answer, language))}")
+        out.print(f"\n{word('nearest', language)}")
         for note in answer.candidates[:NEAREST]:
             place = place_of(note.document_id, note.source, note.title, note.section)
             out.print(f"  {printable(place)}")
