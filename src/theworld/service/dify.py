@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from theworld.service.api.access import DEFAULT_TENANT, Caller, Naming, needs_no_key
-from theworld.service.api.passages import base_url, linked
+from theworld.service.api.passages import linked
 from theworld.service.api.replies import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError, Code, bare_reply
 from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest, examples
 from theworld.service.api.serving import RequestContext, service_of
@@ -94,11 +94,10 @@ async def retrieval(request: Request, body: RetrievalRequest, caller: Naming) ->
     search = SearchRequest(query=body.query, top_k=wanted.top_k, filters=_filters(body.metadata_condition))
     current = RequestContext(request, Caller(tenant, key), "search", "evidence")
     run = await current.answered(search)
-    base = base_url(service.settings.service, request)
     found = [one for one in run.state["candidates"] if one.final_score >= (wanted.score_threshold or 0.0)]
     records = []
     for candidate in found[: wanted.top_k]:
-        place = linked(candidate, base)
+        place = linked(candidate, current.base)
         metadata = {name: getattr(candidate, name) for name in ("document_id", "note_id", "start", "end")}
         metadata |= {"section": PATH_SEPARATOR.join(candidate.section), "path": candidate.source, "url": place["url"]}
         told = {"content": candidate.whole_text, "score": candidate.final_score, "title": place["title"]}

@@ -31,11 +31,12 @@ from starlette.types import Message, Receive, Scope, Send
 from theworld import __version__
 from theworld.service.api.access import Caller, Visiting, refuse_foreign_page
 from theworld.service.api.ask import ask_data
-from theworld.service.api.passages import DOCUMENTS, base_url, document_url, linked, tables_text
+from theworld.service.api.passages import DOCUMENTS, document_url, linked, tables_text
 from theworld.service.api.replies import ApiError, Code, as_api_error, message_of, must_exist
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Question, Said, SearchRequest, is_no_text
 from theworld.service.api.serving import ClientGoneError, RequestContext
 from theworld.service.openai.schemas import described, failing
+from theworld.service.requests.running import Until
 from theworld.service.runtime import Service
 from theworld.state import Answer, Candidate
 from theworld.stores.ledger.catalog import StoredDocument
@@ -158,13 +159,13 @@ class _Faces:
         limit: Annotated[int, Field(ge=1, le=50, description="Most documents")] = 10,
     ) -> SearchResults:
         """Find the documents that answer a question, each with its best passage."""
-        current, base = self._current(ctx.request_context, "search", "evidence")
+        current = self._current(ctx.request_context, "search", "evidence")
         with _told():
             run = await current.answered(SearchRequest(query=query))
         best: dict[str, Candidate] = {}
         for candidate in run.state["candidates"]:
             best.setdefault(candidate.document_id, candidate)
-        found = [Found(id=name, text=one.whole_text, **linked(one, base)) for name, one in best.items()]
+        found = [Found(id=name, text=one.whole_text, **linked(one, current.base)) for name, one in best.items()]
         return SearchResults(results=found[:limit])
 
     async def fetch(
@@ -175,14 +176,14 @@ class _Faces:
         length: Annotated[int, Field(ge=1, le=1_000_000, description="Most characters")] = LENGTH,
     ) -> FetchedDocument:
         """Read a document: text, address and metadata."""
-        asker = self.asker_of(ctx.request_context)
+        current = self._current(ctx.request_context, "fetch", "evidence")
         with _told():
-            found = await self._document(asker.caller, id)
+            found = await self._document(current.caller, id)
         end = start + length
         facts = {"source": found.source, "characters": found.characters, "start": start, "notes": found.notes}
         more = {"next_start": end} if end < found.characters else {}
-        url = document_url(base_url(self.service.settings.service, asker.request), found.id)
-        title, text, metadata = found.title or found.id, found.text[start:end], {**found.metadata, **facts, **more}
+        url, metadata = document_url(current.base, found.id), {**found.metadata, **facts, **more}
+        title, text = found.title or found.id, found.text[start:end]
         return FetchedDocument(id=found.id, title=title, text=text, url=url, metadata=metadata)
 
     async def ask(
@@ -194,11 +195,11 @@ class _Faces:
         ] = None,
     ) -> Annotated[CallToolResult, AskAnswer]:
         """Answer a question from the documents, with the passages it rests on; says so when they do not answer it."""
-        current, base = self._current(ctx.request_context, "ask", "answer")
+        current = self._current(ctx.request_context, "ask", "answer")
         with _told():
             said = [Said(role=turn.role, content=turn.content) for turn in history or []]
             run = await current.answered(AskRequest(question=question, history=said))
-        data = ask_data(current, run)
+        data, base = ask_data(current, run), current.base
         cited = data.citations
         quotes = [Quote(number=one.number, id=one.document_id, text=one.quote, **linked(one, base)) for one in cited]
         result = data.result or Answer()
@@ -236,13 +237,10 @@ class _Faces:
             found = await asyncio.to_thread(store.document, document_id, tenant=caller.tenant)
         return must_exist(found, "there is no document of this id; `search` gives ids")
 
-    def _current(
-        self, ctx: ServerRequestContext[Any, Any], endpoint: str, until: Literal["evidence", "answer"]
-    ) -> tuple[RequestContext, str]:
-        """Return what runs a message's question, and the base of its links."""
+    def _current(self, ctx: ServerRequestContext[Any, Any], endpoint: str, until: Until) -> RequestContext:
+        """Return what runs a message's question."""
         asker = self.asker_of(ctx)
-        current = RequestContext(asker.request, asker.caller, endpoint, until, service=self.service)
-        return current, base_url(self.service.settings.service, asker.request)
+        return RequestContext(asker.request, asker.caller, endpoint, until, service=self.service)
 
 
 @contextmanager

@@ -16,14 +16,12 @@ from html import escape
 from urllib.parse import quote, urlencode
 
 import nh3
-from fastapi import Request
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from theworld.answers import shown_text
 from theworld.ingestion.readers.tables import markdown_table
-from theworld.settings import ServiceSettings
 from theworld.state import Answer, Candidate, Citation, QueryTable
 from theworld.state.answers import place_of
 from theworld.state.tables import cell_text
@@ -38,11 +36,6 @@ _ADDRESS = re.compile(r"(?:https?://|mailto:)\S+|#cite-\d{1,3}", re.IGNORECASE)
 _CITE = "#cite-"
 DOCUMENTS = "theworld://documents/"  # what the resources of the Model Context Protocol begin with
 MOST_ROWS = 50
-
-
-def base_url(settings: ServiceSettings, request: Request | None = None) -> str:
-    """Return the address that links begin with: the setting, else as the service was called, "" where none serves."""
-    return (settings.public_url or str(request.base_url if request is not None else "")).rstrip("/")
 
 
 def document_url(base: str, document_id: str, note_id: str = "") -> str:

@@ -101,6 +101,9 @@ class RequestContext:
         self.request_id = uuid.uuid4().hex
         self.trace_id = request.state.trace_id if request is not None else self.request_id
         self.on_record = on_record
+        called = str(request.base_url) if request is not None else ""
+        self.base = (self.service.settings.service.public_url or called).rstrip("/")
+        """The address that links begin with: the setting, else as the service was called, "" where none serves."""
         self.begun = time.perf_counter()
         self.gone = threading.Event()
 

@@ -23,7 +23,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
 from theworld.service.api.access import Caller, Naming
-from theworld.service.api.passages import base_url
 from theworld.service.api.replies import ApiError, bare_reply, error_body
 from theworld.service.api.schemas import AskRequest
 from theworld.service.api.serving import RequestContext, followed, service_of, streamed
@@ -79,10 +78,10 @@ async def _answered(
 ) -> Response:
     chosen = await asyncio.to_thread(for_tenant, caller, body.model, service_of(request).resources.store)
     current = RequestContext(request, chosen, "ask", "answer")
-    made = form(current, body, base_url(current.service.settings.service, request))
+    made = form(current, body)
     if body.stream:
         return await streamed(current, made.pieces(asked))
-    return bare_reply(made.whole(cited(current, await current.answered(asked), made.base)), current.request_id)
+    return bare_reply(made.whole(cited(current, await current.answered(asked))), current.request_id)
 
 
 @dataclass(slots=True)
@@ -123,16 +122,14 @@ class Unfolding:
         return [one | {end: one[end] + shift for end in ("start_index", "end_index")} for one in answer.annotations]
 
 
-async def _unfolding(
-    current: RequestContext, asked: AskRequest, base: str, sent: Unfolding
-) -> AsyncGenerator[tuple[str, Any]]:
+async def _unfolding(current: RequestContext, asked: AskRequest, sent: Unfolding) -> AsyncGenerator[tuple[str, Any]]:
     """Yield ("text", more of it) as it comes, then ("end", Cited), or ("error", ApiError)."""
     async with aclosing(followed(current, asked)) as happened:
         async for kind, value in happened:
             if kind == "error":
                 yield kind, value
             elif kind == "final":
-                answer = cited(current, value, base)
+                answer = cited(current, value)
                 if left := sent.finish(answer.text):
                     yield "text", left
                 yield "end", answer
@@ -150,7 +147,6 @@ class _Made:
 
     current: RequestContext
     body: Any
-    base: str
     created: int = field(default_factory=lambda: int(time.time()))
     told: int = 0
     """Events so far."""
@@ -173,7 +169,7 @@ class _Completion(_Made):
     async def pieces(self, asked: AskRequest) -> AsyncGenerator[bytes]:
         sent = Unfolding()
         yield self.chunk({"role": "assistant", "content": ""})
-        async with aclosing(_unfolding(self.current, asked, self.base, sent)) as happened:
+        async with aclosing(_unfolding(self.current, asked, sent)) as happened:
             async for kind, value in happened:
                 if kind == "text":
                     yield self.chunk({"content": value})
@@ -236,7 +232,7 @@ class _Reply(_Made):
             yield self.event(name, response=self.envelope("in_progress"))
         yield self.event("output_item.added", output_index=0, item=self.message("in_progress"))
         yield self.event("content_part.added", **place, part=_part("", []))
-        async with aclosing(_unfolding(self.current, asked, self.base, sent)) as happened:
+        async with aclosing(_unfolding(self.current, asked, sent)) as happened:
             async for kind, value in happened:
                 if kind == "text":
                     yield self.event("output_text.delta", **place, delta=value, logprobs=[])

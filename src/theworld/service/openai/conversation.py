@@ -137,13 +137,13 @@ class Cited:
     """Of the language model; without one, by estimate, of the messages as they were read and of `text`."""
 
 
-def cited(current: RequestContext, run: Run, base: str) -> Cited:
-    """Return a run's answer with its links; `base` is the address they begin with."""
+def cited(current: RequestContext, run: Run) -> Cited:
+    """Return a run's answer with its links."""
     data = ask_data(current, run)
     links: dict[int, tuple[str, str]] = {}
     sources = []
     for one in data.citations:
-        at = linked(one, base)
+        at = linked(one, current.base)
         # A title stands on one line, without what would end it in Markdown.
         url, title = at["url"], " ".join(at["title"].replace('"', "'").replace("\\", "/").split())
         links[one.number] = url, title
