@@ -128,15 +128,12 @@ async def write(request: Request, body: DocumentsRequest, caller: Writing) -> Do
     service = service_of(request)
     if len(body.documents) > MAX_DOCUMENTS:
         raise ApiError(Code.TOO_LARGE, f"at most {MAX_DOCUMENTS:,} documents in one request")
-    failed, given = list[LeftOut](), list[GivenDocument]()
-    for item in body.documents:
-        if problem := item.problem():
-            failed.append(LeftOut(id=item.id, reason=problem))
-            continue
-        given.append(item)
+    problems = [(item, item.problem()) for item in body.documents]
+    failed = [LeftOut(id=item.id, reason=problem) for item, problem in problems if problem]
 
     def put() -> IngestReport:
-        return service.documents.put([(_read(item), item.source) for item in given], tenant=caller.tenant)
+        given = [(_read(item), item.source) for item, problem in problems if not problem]
+        return service.documents.put(given, tenant=caller.tenant)
 
     return _data(await _in_turn(service, caller, put), failed)
 
