@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from theworld.graph.build import CompiledGraph
 
 
+_SAME = {"note_id", "document_id", "title", "source", "start", "end", "kind", "language", "channels", "hop", "bridge"}
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A note that was found."""
@@ -36,22 +39,9 @@ class Passage:
     @classmethod
     def of(cls, candidate: Candidate, rank: int) -> Self:
         """Return a candidate of the graph as a passage."""
-        metadata = {
-            "note_id": candidate.note_id,
-            "document_id": candidate.document_id,
-            "title": candidate.title,
-            "section_path": PATH_SEPARATOR.join(part for part in (candidate.title, *candidate.section) if part),
-            "source": candidate.source,
-            "start": candidate.start,
-            "end": candidate.end,
-            "kind": candidate.kind,
-            "language": candidate.language,
-            "rank": rank,
-            "score": candidate.final_score,
-            "channels": {name: hit.model_dump() for name, hit in sorted(candidate.channels.items())},
-            "hop": candidate.hop,
-            "bridge": candidate.bridge,
-        }
+        path = PATH_SEPARATOR.join(part for part in (candidate.title, *candidate.section) if part)
+        metadata = candidate.model_dump(include=_SAME)
+        metadata |= {"section_path": path, "rank": rank, "score": candidate.final_score}
         return cls(candidate.note_id, candidate.whole_text, candidate.final_score, metadata)
 
 
