@@ -113,7 +113,7 @@ class FeedbackData(BaseModel):
     """Feedback that was kept."""
 
     request_id: str = Field(description="The request it is about")
-    verdict: str = Field(description="What was said")
+    verdict: Verdict = Field(description="Whether the answer is right")
 
 
 @enveloped(feedback_router.post, "/feedback", "Judge an answer")
@@ -129,11 +129,9 @@ def give_feedback(request: Request, body: FeedbackRequest, caller: Querying) -> 
     return FeedbackData(request_id=body.request_id, verdict=body.verdict)
 
 
-class Judgement(BaseModel):
+class Judgement(FeedbackData):
     """What a user said of an answer."""
 
-    request_id: str = Field(description="The request")
-    verdict: Verdict = Field(description="Whether the answer is right")
     answers: list[str] = Field(description="Right answers, where they were given")
     documents: list[str] = Field(description="Documents that answer it, where they were given")
     comment: str = Field(description="Anything else")
