@@ -271,10 +271,7 @@ def _stored(service: Service, job_id: str, tenant: str) -> JobData:
 
 
 def _data(service: Service, job: Job) -> JobData:
-    return JobData(
-        **{name: value for name, value in job._mapping.items() if name in JobData.model_fields and name != "error"},
-        error=redacted(job.error),
-        strategies=[strategy["name"] for strategy in job.request["strategies"]],
-        results=dict(service.evaluations.results(job.id)),
-        **dict.fromkeys(("comparison", "failures")) | (job.report or {}),
-    )
+    names = [strategy["name"] for strategy in job.request["strategies"]]
+    told = {"error": redacted(job.error), "strategies": names, "results": service.evaluations.results(job.id)}
+    report = dict.fromkeys(("comparison", "failures")) | (job.report or {})
+    return JobData.model_validate({**job._mapping, **told, **report})
