@@ -15,6 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from theworld.packages import import_package
 from theworld.text import cjk_share
@@ -171,25 +172,12 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Paired
     mean = low = high = float(differences.mean())
     if len(differences) == 1:
         return PairedDifference(mean, None, None, None, 1)
+    drawn: dict[str, Any] = {"n_resamples": RESAMPLES, "batch": 1000, "rng": SEED}
     if np.ptp(differences):
-        low, high = stats.bootstrap(
-            (differences,),
-            np.mean,
-            confidence_level=CONFIDENCE,
-            n_resamples=RESAMPLES,
-            batch=1000,
-            method="percentile",
-            rng=np.random.default_rng(SEED),
-        ).confidence_interval
+        found = stats.bootstrap((differences,), np.mean, confidence_level=CONFIDENCE, method="percentile", **drawn)
+        low, high = found.confidence_interval
     p_value = 1.0
     if np.any(differences):
-        p_value = stats.permutation_test(
-            (differences,),
-            np.mean,
-            permutation_type="samples",
-            vectorized=True,
-            n_resamples=RESAMPLES,
-            batch=1000,
-            rng=np.random.default_rng(SEED),
-        ).pvalue
+        found = stats.permutation_test((differences,), np.mean, permutation_type="samples", vectorized=True, **drawn)
+        p_value = found.pvalue
     return PairedDifference(mean, float(low), float(high), float(p_value), len(differences))
