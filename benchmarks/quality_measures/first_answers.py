@@ -23,7 +23,7 @@ from theworld.evaluation.metrics import PairedDifference, paired_difference
 from theworld.evaluation.retrieval import m3_baseline
 from theworld.graph import Resources, build_graph
 from theworld.nodes.fuse_candidates import to_candidate
-from theworld.state import Candidate, ChannelResult, Context, ModelUsage, QueryInput
+from theworld.state import Answer, Candidate, ChannelResult, Context, QueryInput
 
 DELIVERED_BY = "restore_fused_order"
 """The node in whose name the baseline's candidates enter the graph: what follows it is answering."""
@@ -75,11 +75,11 @@ def evaluate_first_answers(
         config: Any = {"configurable": {"thread_id": query.id}}
         keys = ["result", "channel_results"]
         state = graph.invoke(QueryInput(question=query.text), config, context=context, output_keys=keys)
-        own.append(AnsweredQuery.of(query, state["result"], ModelUsage()))
+        own.append(AnsweredQuery(query, state["result"] or Answer()))
         candidates = baseline_candidates(state["channel_results"], resources, tenant)
         graph.update_state(config, as_found(candidates), as_node=DELIVERED_BY)
         answer = graph.invoke(None, config, context=context, output_keys=keys)["result"]
-        baseline.append(AnsweredQuery.of(query, answer, ModelUsage()))
+        baseline.append(AnsweredQuery(query, answer or Answer()))
         threads.delete_thread(query.id)
         on_query()
     return FirstAnswers(AnswersReport(dataset.name, tuple(own)), AnswersReport(dataset.name, tuple(baseline)))

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from theworld.evaluation.answers import AnsweredQuery, AnswersReport, answerable_queries
-from theworld.state import AnswerKind
+from theworld.state import Answer, AnswerKind
 from theworld.stores.ledger.evaluations import Query
 
 
 def answered(text: str, kind: AnswerKind, *gold: str) -> AnsweredQuery:
-    return AnsweredQuery(Query("q", "?", tuple(gold)), text, kind)
+    return AnsweredQuery(Query("q", "?", tuple(gold)), Answer(text=text, kind=kind))
 
 
 def test_every_figure_as_defined() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from quality_measures.first_answers import FirstAnswers
 
 from theworld.evaluation.answers import AnsweredQuery, AnswersReport
-from theworld.state import AnswerKind
+from theworld.state import Answer, AnswerKind
 from theworld.stores.ledger.evaluations import Query
 
 TWO, ONE = {"a": 1, "b": 1}, {"a": 1}
@@ -11,8 +11,8 @@ TWO, ONE = {"a": 1, "b": 1}, {"a": 1}
 
 def report(*answers: tuple[str, AnswerKind, dict[str, int]]) -> AnswersReport:
     queries = [Query(str(i), "?", ("Rush",), grades=grades) for i, (_, _, grades) in enumerate(answers)]
-    results = [AnsweredQuery(query, text, kind) for query, (text, kind, _) in zip(queries, answers, strict=True)]
-    return AnswersReport("d", tuple(results))
+    given = [Answer(text=text, kind=kind) for text, kind, _ in answers]
+    return AnswersReport("d", tuple(map(AnsweredQuery, queries, given)))
 
 
 def test_an_answer_is_right_when_it_holds_the_gold_and_only_relational_questions_count() -> None:

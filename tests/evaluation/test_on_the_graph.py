@@ -103,7 +103,7 @@ def test_the_same_model_over_one_channel_alone(graph: CompiledGraph, resources: 
     )
     asking = replace(resources, models=replace(resources.models, chat=model))
     alone = evaluate_model_alone(dataset, graph, asking, "sparse")
-    assert (alone.results[0].kind, alone.results[0].answer) == ("generated", "Neil Peart")
+    assert (alone.results[0].given.kind, alone.results[0].given.brief) == ("generated", "Neil Peart")
     only = Context(channels=["sparse"], use_model=False)
     found = graph.invoke({"question": QUERIES[0].text}, context=only, output_keys=["channel_results"])
     in_order = [note.rpartition("#")[0] for note, _ in found["channel_results"]["sparse"].hits]

@@ -23,17 +23,7 @@ from theworld.evaluation.metrics import ANSWER_MEASURES, answer_measures
 from theworld.graph import Resources
 from theworld.graph.build import CompiledGraph
 from theworld.nodes.generate_answer import generate_answer
-from theworld.state import (
-    EVIDENCE_NOTES,
-    Answer,
-    AnswerKind,
-    Channel,
-    Citation,
-    Context,
-    ModelUsage,
-    QueryInput,
-    QueryState,
-)
+from theworld.state import EVIDENCE_NOTES, Answer, Channel, Context, ModelUsage, QueryInput, QueryState
 from theworld.stores.ledger.evaluations import Query
 
 
@@ -42,27 +32,19 @@ class AnsweredQuery:
     """One question with what was answered; every measure is 0.0 when it was not."""
 
     query: Query
-    answer: str
-    kind: AnswerKind
-    citations: tuple[Citation, ...] = ()
+    given: Answer
     usage: ModelUsage = field(default_factory=ModelUsage)
-
-    @classmethod
-    def of(cls, query: Query, answer: Answer | None, usage: ModelUsage) -> AnsweredQuery:
-        """Return the question with its answer; None is no answer."""
-        found = answer or Answer()
-        return cls(query, found.brief, found.kind, found.citations, usage)
 
     @property
     def measures(self) -> dict[str, float]:
         """Exact match, token F1, and whether a gold answer stands in the answer."""
-        return answer_measures(self.answer, self.query.answers, self.kind)
+        return answer_measures(self.given.brief, self.query.answers, self.given.kind)
 
     @property
     def right(self) -> float:
         """1.0 when right in the sense of `precision_answered`."""
-        answered = self.kind != "none"
-        return float(answered and is_right(self.answer, self.query.answers, short=self.kind == "entity"))
+        answer, kind = self.given.brief, self.given.kind
+        return float(kind != "none" and is_right(answer, self.query.answers, short=kind == "entity"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +59,9 @@ class AnswersReport:
 
         What a language model cited and took stands in it where one was called.
         """
-        answered = [result for result in self.results if result.kind != "none"]
-        kinds = sorted({result.kind for result in self.results})
-        of_kind = {kind: [result for result in self.results if result.kind == kind] for kind in kinds}
+        answered = [result for result in self.results if result.given.kind != "none"]
+        kinds = sorted({result.given.kind for result in self.results})
+        of_kind = {kind: [result for result in self.results if result.given.kind == kind] for kind in kinds}
         means = _means(self.results)
         found: dict[str, Any] = {
             "n": len(self.results),
@@ -93,7 +75,9 @@ class AnswersReport:
         if not usage.calls:
             return found
         generated = of_kind.get("generated", [])
-        cited = [citation.document_id in result.query.grades for result in generated for citation in result.citations]
+        cited = [
+            citation.document_id in result.query.grades for result in generated for citation in result.given.citations
+        ]
         return found | {
             "generated": len(generated),
             "citations": len(cited),
@@ -125,7 +109,7 @@ def evaluate_answers(
     results = []
     for query in answerable_queries(dataset, limit):
         found = graph.invoke(QueryInput(question=query.text), context=context)
-        results.append(AnsweredQuery.of(query, found["result"], found["usage"]))
+        results.append(AnsweredQuery(query, found["result"] or Answer(), found["usage"]))
         on_query()
     return AnswersReport(dataset.name, tuple(results))
 
@@ -158,7 +142,7 @@ def evaluate_model_alone(
         update = generate_answer(state, Runtime(context=context), model=chat, settings=resources.settings.answers)
         usage = update.get("usage")
         used = usage if isinstance(usage, ModelUsage) else ModelUsage()
-        results.append(AnsweredQuery.of(query, update["result"], used))
+        results.append(AnsweredQuery(query, update["result"] or Answer(), used))
         on_query()
     return AnswersReport(dataset.name, tuple(results))
 
