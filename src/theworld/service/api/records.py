@@ -14,16 +14,7 @@ from fastapi import Path, Query, Request
 from pydantic import BaseModel, Field
 
 from theworld.service.api.access import Evaluating, Querying
-from theworld.service.api.replies import (
-    GUARDED,
-    WITH_BODY,
-    Code,
-    as_api_error,
-    must_exist,
-    redacted,
-    router_of,
-    without_internals,
-)
+from theworld.service.api.replies import GUARDED, WITH_BODY, Code, must_exist, redacted, router_of, without_internals
 from theworld.service.api.schemas import NO_REQUEST, TEXT, Body, examples
 from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, service_of
 from theworld.service.requests.explanation import Explanation, as_mermaid, as_text, explain
@@ -140,7 +131,7 @@ async def replay_request(
     if isinstance(found.run.error, CancelledRunError):
         raise ClientGoneError from found.run.error
     if found.run.error is not None:
-        raise as_api_error(found.run.error)
+        raise found.run.error
     was, is_ = ({row["note_id"]: row["position"] for row in one.ranking} for one in (record, found.record))
     last = len(was) + len(is_)
     ids = sorted({**was, **is_}, key=lambda one: (min(was.get(one, last), is_.get(one, last)), was.get(one, last)))

@@ -223,37 +223,36 @@ def as_api_error(error: BaseException) -> ApiError:
     return ApiError(next((code for kind, code in _KINDS.items() if isinstance(error, kind)), Code.INTERNAL))
 
 
-def check_run(run: Run) -> None:
-    """Raise what the caller has to be told of a run: its error, or that no channel that was asked answered."""
-    if run.error is not None:
-        raise run.error
-    state = run.state
-    failed = [d for d in state.get("degradations") or [] if d.stage.startswith("retrieve_")]
-    route = state.get("route")
-    if route is None or not route.channels or not failed or state.get("channel_results"):
-        return
-    late = any(d.stage == "retrieve_dense" and LATE in d.reason for d in failed)
-    details = {"degradations": [d.model_dump(mode="json") for d in shown(failed)]}
-    raise ApiError(Code.VECTOR_TIMEOUT if late else Code.RETRIEVAL_UNAVAILABLE, details=details)
+def fault_of(run: Run, usual_ms: int) -> BaseException | None:
+    """Return what the caller has to be told of a run: its error, or that no channel that was asked answered.
 
-
-def asked_too_soon(error: BaseException, asked_ms: int | None, usual_ms: int) -> ApiError | None:
-    """Return what a caller is told whose own deadline, shorter than the service's, was missed: 422, the same code.
-
-    It is no failure of the service, and trying again will not help. None for any other error.
+    A deadline of the caller's own, shorter than the service's `usual_ms`, that was missed is 422 with the same code: it
+    is no failure of the service, and trying again will not help.
     """
-    if asked_ms is None or asked_ms >= usual_ms:
-        return None
+    error, asked_ms = run.error or _unanswered(run), run.context.deadline_ms
+    if error is None or asked_ms is None or asked_ms >= usual_ms:
+        return error
     known = as_api_error(error)
     details = known.details or {}
     missed = details.get("degradations", [])
     late = bool(missed) and all(LATE in item["reason"] for item in missed)
     if not late and not isinstance(error.__cause__, DeadlineExceededError):
-        return None
+        return error
     what = f"The request's own deadline_ms of {asked_ms} was too short."
     told = ApiError(known.code, what, details={**details, "deadline_ms": asked_ms})
     told.status_code = Code.INVALID.status
     return told
+
+
+def _unanswered(run: Run) -> ApiError | None:
+    state = run.state
+    failed = [d for d in state.get("degradations") or [] if d.stage.startswith("retrieve_")]
+    route = state.get("route")
+    if route is None or not route.channels or not failed or state.get("channel_results"):
+        return None
+    late = any(d.stage == "retrieve_dense" and LATE in d.reason for d in failed)
+    details = {"degradations": [d.model_dump(mode="json") for d in shown(failed)]}
+    return ApiError(Code.VECTOR_TIMEOUT if late else Code.RETRIEVAL_UNAVAILABLE, details=details)
 
 
 def redacted(text: str) -> str:

@@ -20,17 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from theworld.questions import spoken_language
 from theworld.service.api.access import Caller
-from theworld.service.api.replies import (
-    JSON,
-    Code,
-    Envelope,
-    as_api_error,
-    asked_too_soon,
-    check_run,
-    envelope,
-    language_of,
-    message_of,
-)
+from theworld.service.api.replies import JSON, Code, Envelope, as_api_error, envelope, fault_of, language_of, message_of
 from theworld.service.api.schemas import AskRequest, Replied, SearchRequest
 from theworld.service.requests.record import FinishedRequest
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
@@ -175,13 +165,9 @@ class RequestContext:
         self, work: Callable[[], Run], *, choice: str | None = None, given: list[dict[str, str]] | None = None
     ) -> Run:
         """Do work in a thread, put its run on record and start strategy B; raises what the caller has to be told."""
-        ledger, problem = self.service.resources.store.ledger, None
+        ledger = self.service.resources.store.ledger
         sequence, run = await self.service.limiter.work(lambda: (ledger.sequence(), work()), self.gone.set)
-        try:
-            check_run(run)
-        except Exception as error:
-            usual = self.service.settings.retrieval.deadline_ms
-            problem = asked_too_soon(error, run.context.deadline_ms, usual) or error
+        problem = fault_of(run, self.service.settings.retrieval.deadline_ms)
         service, gone = self.service, isinstance(problem, CancelledRunError)
         named = {name: getattr(self, name) for name in ("request_id", "trace_id", "endpoint", "until", "elapsed_ms")}
         code = 0 if problem is None or gone else int(as_api_error(problem).code)

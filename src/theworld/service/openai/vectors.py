@@ -17,15 +17,7 @@ from theworld.service.api.replies import ApiError, Code, bare_reply
 from theworld.service.api.schemas import RerankData, RerankRequest
 from theworld.service.api.serving import ClientGoneError, RequestContext, service_of
 from theworld.service.openai.conversation import MODEL, unknown_model
-from theworld.service.openai.schemas import (
-    ERRORS,
-    Document,
-    EmbeddingRequest,
-    RankRequest,
-    TeiRankRequest,
-    described,
-    failing,
-)
+from theworld.service.openai.schemas import ERRORS, EmbeddingRequest, RankRequest, TeiRankRequest, described, failing
 from theworld.service.runtime import Service
 
 router = APIRouter(tags=["OpenAI-compatible"], default_response_class=Response)
@@ -89,7 +81,7 @@ async def rank(request: Request, body: RankRequest, caller: Naming) -> Response:
     name = service_of(request).resources.reranker.name
     if body.model not in {MODEL, name}:
         raise unknown_model(body.model, [MODEL, name])
-    texts = [item.text if isinstance(item, Document) else item for item in body.documents]
+    texts = [item if isinstance(item, str) else item.text for item in body.documents]
     data = await _ranked(request, caller, body.query, texts)
     results = []
     for one in data.results[: body.top_n]:
