@@ -34,11 +34,6 @@ class ConcurrencyLimiter:
         self.present = 0
         """Requests working or waiting."""
 
-    @property
-    def free(self) -> bool:
-        """Whether a slot is free without waiting."""
-        return self._active < self._running
-
     @asynccontextmanager
     async def slot(self, tenant: str = "") -> AsyncIterator[None]:
         """Wait for a slot and hold it; TooManyError at once when too many wait."""
@@ -48,7 +43,7 @@ class ConcurrencyLimiter:
         self._count(tenant, 1)
         ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
-            if self.free:
+            if self._active < self._running:
                 self._active += 1
                 ticket.set_result(None)
             else:
