@@ -53,7 +53,7 @@ def test_what_is_put_is_written_by_another_thread(journal):
     assert writer.flush()
     writer.close()
     assert [row["request_id"] for row in journal.requests("default")] == [f"r{n}" for n in range(200)]
-    assert (writer.counts.written, writer.counts.dropped) == (200, 0)
+    assert (writer.written, writer.dropped) == (200, 0)
 
 
 def test_a_full_queue_drops_the_oldest_and_counts_them(journal, caplog, monkeypatch):
@@ -74,7 +74,7 @@ def test_a_full_queue_drops_the_oldest_and_counts_them(journal, caplog, monkeypa
     release.set()
     writer.close()
     assert [row["request_id"] for row in journal.requests("default")] == ["r0", "r16", "r17", "r18", "r19", "r20"]
-    assert writer.counts.dropped == 15
+    assert writer.dropped == 15
     assert "cannot keep up" in caplog.text
 
 
@@ -85,26 +85,26 @@ def test_records_wait_for_a_quiet_moment_or_for_somebody_who_wants_them(journal,
     writer = writer_over(journal, busy=working.is_set)
     writer.put(asked(1))
     time.sleep(0.2)
-    assert writer.counts.written == 0
+    assert writer.written == 0
     assert writer.flush()
-    assert writer.counts.written == 1
+    assert writer.written == 1
     writer.put(asked(2))
     writer.settle("r2", tenant="default", timeout_s=60)
     assert journal.knows("r2", tenant="default")
     writer.put(asked(3))
     working.clear()
-    wait_until(lambda: writer.counts.written == 3)
+    wait_until(lambda: writer.written == 3)
     working.set()
     for number in range(4, 4 + BATCH):
         writer.put(asked(number))
-    wait_until(lambda: writer.counts.written == 3 + BATCH)
+    wait_until(lambda: writer.written == 3 + BATCH)
     writer.close()
 
 
 def test_records_do_not_wait_for_a_quiet_moment_for_ever(journal):
     writer = writer_over(journal, busy=lambda: True)
     writer.put(asked(1))
-    wait_until(lambda: writer.counts.written == 1)
+    wait_until(lambda: writer.written == 1)
     writer.close()
 
 
@@ -127,7 +127,7 @@ def test_a_ledger_that_refuses_for_a_while_loses_nothing(journal, monkeypatch):
     assert writer.flush()
     writer.close()
     assert len(list(journal.requests("default"))) == 10
-    assert writer.counts.dropped == 0
+    assert writer.dropped == 0
 
 
 def test_a_record_that_cannot_be_kept_keeps_no_other_out(journal, caplog):
@@ -147,7 +147,7 @@ def test_a_record_that_cannot_be_kept_keeps_no_other_out(journal, caplog):
     assert writer.flush()
     writer.close()
     assert [row["request_id"] for row in journal.requests("default")] == ["r0", "r1", "r2"]
-    assert (writer.counts.written, writer.counts.dropped) == (3, 1)
+    assert (writer.written, writer.dropped) == (3, 1)
     assert "cannot be put on record" in caplog.text
 
 

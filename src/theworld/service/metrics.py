@@ -25,7 +25,6 @@ from theworld import __version__
 from theworld.errors import SettingsError
 from theworld.evaluation.online import Outcome, is_tool
 from theworld.service.requests.running import Run
-from theworld.service.requests.writer import WriterCounts
 from theworld.state import ModelUsage
 
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
@@ -83,11 +82,11 @@ class ServiceMetrics:
             self.model_tokens.labels("sent").inc(usage.prompt_tokens)
             self.model_tokens.labels("received").inc(usage.completion_tokens)
 
-    def follow_log(self, waiting: int, counts: WriterCounts) -> None:
+    def follow_log(self, waiting: int, written: int, dropped: int) -> None:
         """Note where the request log stands: whenever it changes, since any worker may be the one that is asked."""
         self.log_waiting.set(waiting)
-        self.log_written.set(counts.written)
-        self.log_dropped.set(counts.dropped)
+        self.log_written.set(written)
+        self.log_dropped.set(dropped)
 
     def exposition(self) -> bytes:
         """Return the metrics of all workers as text."""

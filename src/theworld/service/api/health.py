@@ -65,7 +65,7 @@ def readyz(request: Request) -> Readiness | Response:
     load = "" if written else "the first documents take seconds longer: they load models"
     kept = "off"
     if writer is not None:
-        kept = f"{writer.waiting()} waiting, {writer.counts.written} written, {writer.counts.dropped} dropped"
+        kept = f"{writer.waiting()} waiting, {writer.written} written, {writer.dropped} dropped"
     # What one says is shown, but for what is no text.
     probes: dict[str, Callable[[], object]] = {
         "ledger": lambda: f"sequence {store.ledger.sequence()}",

@@ -7,7 +7,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from theworld.errors import StoreError
 from theworld.service.requests.record import FinishedRequest, record_of
@@ -30,15 +29,6 @@ PRUNE_S = 3600.0
 DAY_S = 86_400
 
 
-@dataclass(slots=True)
-class WriterCounts:
-    """What the writer has done so far."""
-
-    written: int = 0
-    dropped: int = 0
-    """Records dropped, the oldest first, because the queue was full or they could not be kept."""
-
-
 class RequestWriter:
     """One thread that turns finished requests into rows.
 
@@ -54,9 +44,9 @@ class RequestWriter:
         *,
         retention_days: float,
         busy: Callable[[], bool] = lambda: False,
-        watch: Callable[[int, WriterCounts], None] = lambda *_: None,
+        watch: Callable[[int, int, int], None] = lambda *_: None,
     ) -> None:
-        """Start the thread; `watch` is told how many records wait, and the counts, whenever these change."""
+        """Start the thread; `watch` is told how many records wait, were written and dropped, when these change."""
         self._watch = watch
         self._journal, self._busy, self._keep_s = journal, busy, retention_days * DAY_S
         self._queue: deque[FinishedRequest] = deque()
@@ -65,7 +55,8 @@ class RequestWriter:
         self._wake = threading.Condition()
         self._awaited = 0
         self._closing = False
-        self.counts = WriterCounts()
+        self.written = self.dropped = 0
+        """Records dropped, the oldest first, because the queue was full or they could not be kept."""
         self._next_prune = 0.0
         self._last_warning = 0.0
         self._thread = threading.Thread(target=self._work, name="request-log", daemon=True)
@@ -81,7 +72,7 @@ class RequestWriter:
             self._pending.add((asked.tenant, asked.request_id))
             if len(self._queue) in {1, BATCH}:
                 self._wake.notify_all()
-            self._watch(len(self._queue), self.counts)
+            self._watch(len(self._queue), self.written, self.dropped)
 
     def waiting(self) -> int:
         """Return how many records wait."""
@@ -129,7 +120,7 @@ class RequestWriter:
                 closing = self._closing
             if batch:
                 self._write(batch, closing=closing)
-                self._watch(len(self._queue), self.counts)
+                self._watch(len(self._queue), self.written, self.dropped)
             elif closing:
                 return
             if time.monotonic() >= self._next_prune:
@@ -149,7 +140,7 @@ class RequestWriter:
                 self._dropped(1, "a request cannot be put on record")
         try:
             self._journal.write(records)
-            self.counts.written += len(records)
+            self.written += len(records)
             self._forget(batch)
         except StoreError as error:
             log.warning("requests could not be put on record: %s", error)
@@ -173,7 +164,7 @@ class RequestWriter:
         self._pending.difference_update((asked.tenant, asked.request_id) for asked in batch)
 
     def _dropped(self, count: int, why: str) -> None:
-        self.counts.dropped += count
+        self.dropped += count
         if time.monotonic() - self._last_warning > 10:
             self._last_warning = time.monotonic()
-            log.warning("%s: %d records dropped so far, the oldest first", why, self.counts.dropped)
+            log.warning("%s: %d records dropped so far, the oldest first", why, self.dropped)
