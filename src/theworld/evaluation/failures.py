@@ -308,6 +308,11 @@ class Counterfactuals:
             graph = self._deep[depth]
         return seen_of(graph.invoke(QueryInput(question=question), context=context, output_keys=KEYS))
 
+    def explain(self, query: Query, corpus: Collection[str]) -> Failure:
+        """Name the culprit of a failed question; `corpus` holds the ids of all documents."""
+        ask = partial(self.ask, query.text)
+        return explain_failure(query, ask(Change()), ask, corpus)
+
 
 def as_found(candidates: Sequence[Candidate]) -> Update:
     """Return what makes the graph go on with these candidates, whatever it found and answered before."""

@@ -14,24 +14,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from multiprocessing.process import BaseProcess
 from statistics import fmean
 from typing import Any
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import TheWorldError
-from theworld.evaluation.failures import (
-    KEYS,
-    Change,
-    Counterfactuals,
-    Failure,
-    explain_failure,
-    failed,
-    failure_report,
-    is_right,
-    seen_of,
-)
+from theworld.evaluation.failures import KEYS, Counterfactuals, Failure, failed, failure_report, is_right, seen_of
 from theworld.evaluation.metrics import ANSWER_MEASURES, answer_measures, metric_at, paired_difference
 from theworld.evaluation.online import Outcome, online_metrics
 from theworld.graph import Resources, build_graph, open_resources
@@ -148,13 +137,7 @@ class _Work:
         # What answerers see is what the strategy leaves them: the context keeps its own K for the evidence.
         ways = Counterfactuals(*self.opened(strategy))
         corpus = set(self.resources.store.document_hashes(self.job.tenant))
-
-        def explained(position: int) -> dict[str, Any]:
-            query = self.queries[position]
-            ask = partial(ways.ask, query.text)
-            return asdict(explain_failure(query, ask(Change()), ask, corpus))
-
-        if not self.go_through(arm, places, explained):
+        if not self.go_through(arm, places, lambda place: asdict(ways.explain(self.queries[place], corpus))):
             return None
         failures = [Failure(**self.there[arm, position]) for position in places]
         return failure_report(self.job.name, len(self.queries), failures)
