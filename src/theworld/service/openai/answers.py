@@ -23,7 +23,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
 from theworld.service.api.access import Caller, Naming
-from theworld.service.api.replies import ApiError, bare_reply, error_body
+from theworld.service.api.replies import bare_reply, error_body
 from theworld.service.api.schemas import AskRequest
 from theworld.service.api.serving import RequestContext, followed, service_of, streamed
 from theworld.service.openai.conversation import Cited, cited, for_tenant, names, of_chat, of_responses
@@ -123,11 +123,11 @@ class Unfolding:
 
 
 async def _unfolding(current: RequestContext, asked: AskRequest, sent: Unfolding) -> AsyncGenerator[tuple[str, Any]]:
-    """Yield ("text", more of it) as it comes, then ("end", Cited), or ("error", ApiError)."""
+    """Yield ("text", more of it) as it comes, then ("end", Cited), or ("error", its body in OpenAI's form)."""
     async with aclosing(followed(current, asked)) as happened:
         async for kind, value in happened:
             if kind == "error":
-                yield kind, value
+                yield kind, error_body(value, current.trace_id, current.language, "/v1")[1]
             elif kind == "final":
                 answer = cited(current, value)
                 if left := sent.finish(answer.text):
@@ -135,10 +135,6 @@ async def _unfolding(current: RequestContext, asked: AskRequest, sent: Unfolding
                 yield "end", answer
             elif kind != "stage" and (text := sent.take(kind, value)):
                 yield "text", text
-
-
-def _error(current: RequestContext, error: ApiError) -> bytes:
-    return error_body(error, current.trace_id, current.language, "/v1")[1]
 
 
 @dataclass(slots=True)
@@ -174,7 +170,7 @@ class _Completion(_Made):
                 if kind == "text":
                     yield self.chunk({"content": value})
                 elif kind == "error":
-                    yield b"data: " + _error(self.current, value) + b"\n\n"
+                    yield b"data: " + value + b"\n\n"
                 else:
                     delta = {"annotations": list(map(_nested, sent.shifted(value)))}
                     yield self.chunk(delta, "stop", sources=list(value.sources), understood=value.understood)
@@ -237,7 +233,7 @@ class _Reply(_Made):
                 if kind == "text":
                     yield self.event("output_text.delta", **place, delta=value, logprobs=[])
                 elif kind == "error":
-                    said = orjson.loads(_error(self.current, value))["error"]
+                    said = orjson.loads(value)["error"]
                     code = "rate_limit_exceeded" if said["type"] == "rate_limit_error" else "server_error"
                     error = {"code": code, "message": said["message"]}
                     yield self.event("failed", response=self.envelope("failed", error=error))
