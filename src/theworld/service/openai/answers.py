@@ -159,7 +159,7 @@ class _Completion(_Made):
         annotations = list(map(_nested, answer.annotations))
         message = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": annotations}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-        more = {"sources": list(answer.sources), "understood": answer.understood}
+        more = {"sources": answer.sources, "understood": answer.understood}
         return self.envelope("chat.completion", [choice], usage=_usage(answer), **more)
 
     async def pieces(self, asked: AskRequest) -> AsyncGenerator[bytes]:
@@ -173,7 +173,7 @@ class _Completion(_Made):
                     yield b"data: " + value + b"\n\n"
                 else:
                     delta = {"annotations": list(map(_nested, sent.shifted(value)))}
-                    yield self.chunk(delta, "stop", sources=list(value.sources), understood=value.understood)
+                    yield self.chunk(delta, "stop", sources=value.sources, understood=value.understood)
                     if self.body.stream_options is not None and self.body.stream_options.include_usage:
                         yield self.chunk(None, usage=_usage(value))
         yield b"data: [DONE]\n\n"
@@ -212,7 +212,7 @@ class _Reply(_Made):
         return named | {"status": status, "content": list(content)}
 
     def whole(self, answer: Cited) -> dict[str, Any]:
-        return self.completed(answer, _part(answer.text, list(answer.annotations)))
+        return self.completed(answer, _part(answer.text, answer.annotations))
 
     def completed(self, answer: Cited, part: dict[str, Any]) -> dict[str, Any]:
         usage = _usage(answer, "input", "output") | {

@@ -128,9 +128,9 @@ class Cited:
     """An answer ready to be shown."""
 
     text: str
-    annotations: tuple[dict[str, Any], ...]
+    annotations: list[dict[str, Any]]
     """Where citations stand in the text, as the responses API has it; chat completions hold it one level deeper."""
-    sources: tuple[dict[str, Any], ...]
+    sources: list[dict[str, Any]]
     """The quotes in the form of Open WebUI's `sources`, in the order of their numbers."""
     understood: str  # the question, references to earlier turns resolved
     usage: ModelUsage
@@ -163,13 +163,7 @@ def cited(current: RequestContext, run: Run) -> Cited:
     text = "\n\n".join(filter(None, [text, "\n".join(definitions), tables_text(data.tables, data.language)]))
     read = (run.question.question, *(message.content or "" for message in run.question.history))
     estimate = ModelUsage(prompt_tokens=sum(map(estimated_tokens, read)), completion_tokens=estimated_tokens(text))
-    return Cited(
-        text=text,
-        annotations=tuple(annotations),
-        sources=tuple(sources),
-        understood=data.query,
-        usage=data.usage if data.usage.prompt_tokens else estimate,
-    )
+    return Cited(text, annotations, sources, data.query, data.usage if data.usage.prompt_tokens else estimate)
 
 
 def _marks(text: str, result: Answer | None, links: dict[int, tuple[str, str]]) -> Iterator[tuple[int, int, int]]:
