@@ -58,10 +58,7 @@ def terms_by_note(record: RequestRecord) -> dict[str, list[dict[str, Any]]]:
 
 def _fuse(record: RequestRecord, rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> list[Fused]:
     logged = record.request["outcome"]["fusion"]
-    try:
-        return fuse_by(str(logged["settings"]["method"]), rankings, weights, logged["depths"])
-    except ValueError:  # as the node does: what cannot be fused by score is fused by rank
-        return fuse_by("rrf", rankings, weights, logged["depths"])
+    return fuse_by(str(logged["settings"]["method"]), rankings, weights, logged["depths"])
 
 
 _REQUEST = (
