@@ -208,11 +208,9 @@ def _measuring(terms: Sequence[Term], mapping: DatabaseMapping) -> Iterator[Term
     for i, term in enumerate(terms):
         owners = term.owners("attribute")
         before = terms_of(terms[max(0, i - 1) : i], "class") if name_of(term) == "count" else []
-        if (
-            not before
-            or before[0].end < term.start - 1
-            or classes_named(terms) & (owners | {mapping.happens(owner) for owner in owners})
-        ):
+        counted = before[0].owners("class") - owners if before and before[0].end >= term.start - 1 else set()
+        others = classes_named(terms) - counted
+        if not counted or others & (owners | {mapping.happens(owner) for owner in owners}):
             yield term
 
 
