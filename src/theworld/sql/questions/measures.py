@@ -51,8 +51,8 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
     measured = _attributes(terms, found.mapping, needs)
     aggregates = sorted({*terms_of(terms, "aggregate")} - {one.term for one in measured})
     counts = [t for t in aggregates if name_of(t) == "count"]
-    if len(counts) == len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
-        counts = []  # how many beds: the beds, not the rows
+    if len(counts) == len(measured) == 1 and _gap(measured[0].term, counts[0]) <= LONGEST_BETWEEN:
+        counts = []  # how many beds, 库存数量: the beds, the stock, not the rows
     if counts or (ranking and ranking.of_number and not measured):
         if measured or len(counts) > 1 or not set(map(name_of, aggregates)) <= {*_COUNTED, "count"}:
             raise UnclearError("it is not clear what is counted")
@@ -65,8 +65,11 @@ def find_heads(terms: Sequence[Term], found: Restrictions, needs: Needs, ranking
 
 def _words_of(one: _Measured, words: Sequence[Term], measured: Sequence[_Measured]) -> list[Term]:
     """Return the words that stand nearest to a measure, of several."""
-    gaps = {(m, word): max(m.term.start - word.end, word.start - m.term.end) for m in measured for word in words}
-    return [word for word in words if one is min(measured, key=lambda measure: gaps[measure, word])]
+    return [word for word in words if one is min(measured, key=lambda measure: _gap(measure.term, word))]
+
+
+def _gap(one: Term, other: Term) -> int:
+    return max(one.start - other.end, other.start - one.end)
 
 
 def name_of(term: Term) -> str:
@@ -207,8 +210,9 @@ def _measuring(terms: Sequence[Term], mapping: DatabaseMapping) -> Iterator[Term
     """Yield the terms that may be measures; 商品(的)数量 is how many things there are, not an attribute called 数量."""
     for i, term in enumerate(terms):
         owners = term.owners("attribute")
-        before = terms_of(terms[max(0, i - 1) : i], "class") if name_of(term) == "count" else []
-        counted = before[0].owners("class") - owners if before and before[0].end >= term.start - 1 else set()
+        before = terms_of(terms[max(0, i - 1) : i], "class", "attribute") if name_of(term) == "count" else []
+        beside = before[0].end >= term.start - 1 if before else False
+        counted = before[0].owners("class", "attribute") - owners if beside else set()
         others = classes_named(terms) - counted
         if not counted or others & (owners | {mapping.happens(owner) for owner in owners}):
             yield term
