@@ -112,6 +112,8 @@ def rows(opened, script, question):
         (SCHOOL, "How many students have an enrollment for Calculus in Autumn Term?", {(1,)}),
         (SCHOOL, "students with an enrollment with an A in Calculus", {("Ana Lopez",)}),
         (SCHOOL, "Who approved the most requests?", {("Omar Haddad", 2)}),
+        (SCHOOL, "teachers with a course", {("Ruth Abel",), ("Omar Haddad",)}),
+        (SCHOOL, "students with a request", {("Ana Lopez",), ("Ben Okafor",)}),
         (SALES, "大红袍的库存还有多少", {(25,)}),
         (SALES, "库存总数是多少", {(65,)}),
         (SALES, "有多少条库存", {(3,)}),

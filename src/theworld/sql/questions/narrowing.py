@@ -92,7 +92,6 @@ class Restrictions:
             raise UnclearError("it is not clear whether nothing happened at all, or not to what is named")
         reached = {step.target for item in (*merged, *related, *given) for step in item.path}
         had = [term for term in self.had if not term.owners("class") & {base, *reached}]
-        had = [term for term in had if all(self.mapping.path(base, one, single=True) for one in term.owners("class"))]
         given += [self._given(term, base) for term in had]
         return (*merged, *self.compared, *related, *given, *self._done(base, merged))
 
