@@ -134,42 +134,18 @@ class _Reading:
         return heads, what if rows_asked else None
 
     def _averaged(self) -> Plan | None:
-        """Return the plan of how much there is of something for each of another: 平均每个客户, tracks per album.
-
-        For each of what "average each" stands before, or of the second class after a count.
-        """
-        terms = self._terms
-        means = [i for i, term in enumerate(terms) if name_of(term) == "average"]
-        if len(means) != 1 or terms_of(terms, "share", "superlative", "top", "unit_of_time"):
-            return self._averaged_totals()
-        (at,) = means
-        counts = [i for i, term in enumerate(terms) if name_of(term) == "count"]
-        second = terms_of(terms[counts[0] :], "class")[1:2] if counts else []
-        whose = terms_of(terms[at + 2 : at + 3], "class") if terms_of(terms[at + 1 : at + 2], "each") else second
-        if not whose:
-            return self._averaged_totals()
-        rest = [t for t in terms if t not in (terms[at], *whose) and not t.of("each")]
-        heads = find_heads(rest, self.found, self.found.needs(whose))
-        plans = [self._plan(head) for head in heads]
-        group = by_class(class_of(whose[0]) or "", plans[0].base, self.found) if plans else None
-        if group is None or not group.path or len(plans) != 1 or plans[0].shape != "figure":
-            raise UnclearError("it is not clear what the average is of")
-        return replace(plans[0], aggregate="average", per=group)
-
-    def _averaged_totals(self) -> Plan | None:
-        """Return the plan of what there is in each period, or for each of a class, on average: revenue per month."""
+        """Return the plan of what there is in each period, or for each of another, on average: revenue per month."""
         grouping, unit, said = _of_each(self._terms, self._mapping)
         rest, found = [term for term in self._terms if term not in said], self.found
         heads = find_heads(rest, found, found.needs(rest)) if said else []
         if len(heads) != 1 or heads[0].analysis:
             return None
-        counted = heads[0].aggregate == "count" and unit is not None
-        if not (counted or self._is_of_totals(heads[0], rest, said)):
+        if heads[0].aggregate != "count" and not self._is_of_totals(heads[0], rest, said):
             return None
         plan = self._plan(heads[0], None, unit)
-        if (unit and grouping) or plan.group or plan.distinct:
-            raise UnclearError("it is not clear what the average is of")
         per = group_of(grouping, plan.base, found) if grouping else None
+        if (unit and grouping) or plan.group or plan.distinct or per == Group((), plan.base):
+            raise UnclearError("it is not clear what the average is of")
         return replace(plan, shape="figure", aggregate="average", per=per, time_unit=None, per_unit=unit)
 
     def _is_of_totals(self, head: Head, rest: Sequence[Term], said: set[Term]) -> bool:
@@ -303,12 +279,18 @@ def _of_each(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term | No
     """Return the thing or the period of each of which the average is asked for, and the terms that say so, if any."""
     grouping, unit, used = find_grouping(terms, mapping)
     means = [i for i, term in enumerate(terms) if name_of(term) == "average"]
-    if len(means) != 1 or terms_of(terms, "share", "superlative", "top", "which"):
+    counts = [i for i, term in enumerate(terms) if name_of(term) == "count"]
+    if len(means) != 1 or terms_of(terms, "share", "superlative", "top"):
         return None, None, set()
+    said = {terms[means[0]], *used}
+    second = terms_of(terms[counts[0] :], "class")[1:2] if counts and unit is None else []
+    if second:  # how many tracks an album has on average
+        return second[0], None, {*said, *second}
     before, behind = terms[max(0, means[0] - 1) : means[0]], terms[means[0] + 1 :]
     things = behind[1:2] if terms_of(behind[:1], "each") else terms_of(behind, "class")  # 平均每个城市; per owner
     each = [term for term in used if _OF_EACH.fullmatch(term.text)] or terms_of(before, "unit_of_time")  # 月平均
-    return (grouping, unit, {terms[means[0]], *used}) if each and (unit or grouping in things) else (None, None, set())
+    told = each and (unit or grouping in things) and not terms_of(terms, "which")
+    return (grouping, unit, said) if told else (None, None, set())
 
 
 def _time_between(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Head | None, set[Term]]:
