@@ -143,6 +143,8 @@ def rows(opened, script, question):
         (CARE, "average yearly receipt amount", {(120.0,)}),
         (CARE, "average amount by year", {("2024", 10.0), ("2025", 57.5)}),
         (CARE, "平均每月茶款", {(69.0,)}),
+        (CARE, "average revenue per receipt", {(48.0,)}),
+        (SCHOOL, "average score per enrollment in Calculus", {(80.0,)}),
         (CARE, "2025年每月平均茶款", {(69.0,)}),
         (CARE, "平均每个城市的茶款", {(69.0,)}),
         # Who sold and bought is counted, each once; what was sold is its quantity.
@@ -190,7 +192,7 @@ def test_what_belongs_together_is_read_together(opened, script, question, wanted
         (CARE, "and February (revenue in 2024)", "february"),
         (CARE, "and visits (Which animal has the most receipts)?", "'visits'"),
         (CARE, "average revenue per month by kind", "what the average is of"),
-        (CARE, "average revenue per receipt", "what the average is of"),
+        (CARE, "average number of receipts per receipt", "what is counted"),
         (CARE, "女的有多少", "女"),
         (CARE, "revenue from dental remedies", "remedy and receipt are not joined one to one"),
     ],

@@ -85,7 +85,7 @@ _RULES = (
         why="is not said between two dates of one thing",
     ),
     _Rule(("one",), ("value", "entity", "class"), lambda used, _: not used.once, why="is a number of them"),
-    _Rule(("each",), ("passive", "empty"), lambda used, _: used.split, why="splits nothing"),
+    _Rule(("each",), ("passive", "empty"), lambda used, _: used.split, True, "splits nothing"),
 )
 """The first that speaks of a term decides; what compares has its part in a filter or none."""
 

@@ -144,7 +144,9 @@ class _Reading:
             return None
         plan = self._plan(heads[0], None, unit)
         per = group_of(grouping, plan.base, found) if grouping else None
-        if (unit and grouping) or plan.group or plan.distinct or per == Group((), plan.base):
+        if per == Group((), plan.base):
+            return None
+        if (unit and grouping) or plan.group or plan.distinct:
             raise UnclearError("it is not clear what the average is of")
         return replace(plan, shape="figure", aggregate="average", per=per, time_unit=None, per_unit=unit)
 
@@ -252,6 +254,7 @@ class _Reading:
         base, found = head.base, self.found
         split_by = found.compares or (found.related_class if head.per_subject else None)
         if wanted is not None and class_of(wanted) == base and head.aggregate == "average" and ranking is None:
+            found.used.update(terms_of(self._terms, "each"))
             return None  # the average per order is that of orders
         if wanted is not None:
             group = group_of(wanted, base, found)
