@@ -193,6 +193,7 @@ def test_what_belongs_together_is_read_together(opened, script, question, wanted
         (CARE, "and visits (Which animal has the most receipts)?", "'visits'"),
         (CARE, "average revenue per month by kind", "what the average is of"),
         (CARE, "average number of receipts per receipt", "what is counted"),
+        (CARE, "Which category has the cheapest remedy?", "all or a single"),
         (CARE, "女的有多少", "女"),
         (CARE, "revenue from dental remedies", "remedy and receipt are not joined one to one"),
     ],

@@ -225,6 +225,18 @@ def test_prices_are_averaged_and_amounts_added_up(tmp_path):
         ]
 
 
+def test_the_word_of_a_sum_is_no_measure_beside_one(tmp_path):
+    concerts = "CREATE TABLE concert (id INTEGER PRIMARY KEY, title TEXT, tickets INTEGER); "
+    receipts = (
+        "CREATE TABLE receipt (id INTEGER PRIMARY KEY, concert_id REFERENCES concert(id), sold_on TEXT, total REAL); "
+    )
+    rows = "INSERT INTO concert VALUES (1, 'Spring', 210); INSERT INTO receipt VALUES (1, 1, '2025-01-02', 30)"
+    with open_at(made(tmp_path / "x.sqlite", concerts + receipts + rows)) as opened:
+        for question, figures in (("total tickets", [210]), ("total", [30]), ("total and tickets", [30, 210])):
+            tables = opened.ask(question, language="en", tenant="default")
+            assert [table.rows for table in tables] == [((figure,),) for figure in figures]
+
+
 STOCK = '''CREATE TABLE "2024 Stock" ("No." TEXT PRIMARY KEY, "Part/Type" TEXT, "Price (EUR)" REAL, "Off %" REAL,
     "Fee (EUR)" REAL, "Fee (USD)" REAL, "say ""x""" TEXT);
     INSERT INTO "2024 Stock" VALUES ('A-1', 'Bench saw', 12.5, 5, 1, 2, 'a'), ('A-2', 'Bench saw', 17.5, 15, 1, 3, 'b'),

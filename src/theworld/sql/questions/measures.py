@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple, cast
 
 from theworld.ontology import Attribute
@@ -207,14 +207,18 @@ def _quantities(counted: str, happen: Collection[str], found: Restrictions) -> l
 
 
 def _measuring(terms: Sequence[Term], mapping: DatabaseMapping) -> Iterator[Term]:
-    """Yield the terms that may be measures; 商品(的)数量 is how many things there are, not an attribute called 数量."""
+    """Yield the terms that may be measures; in 商品(的)数量, 库存数量, "total stock" the word of the figure is none."""
     for i, term in enumerate(terms):
-        owners = term.owners("attribute")
-        before = terms_of(terms[max(0, i - 1) : i], "class", "attribute") if name_of(term) == "count" else []
+        owners, figure = term.owners("attribute"), name_of(term)
+        before = terms_of(terms[max(0, i - 1) : i], "class", "attribute") if figure == "count" else []
         beside = before[0].end >= term.start - 1 if before else False
         counted = before[0].owners("class", "attribute") - owners if beside else set()
         others = classes_named(terms) - counted
-        if not counted or others & (owners | {mapping.happens(owner) for owner in owners}):
+        behind = takewhile(lambda one: not one.of("joined"), terms[i + 1 :]) if figure == "sum" else ()
+        named = (mapping.attribute(m.name) for one in behind if not name_of(one) for m in one.of("attribute"))
+        if counted and not others & (owners | {mapping.happens(owner) for owner in owners}):
+            continue
+        if not any(map(is_measure, named)):
             yield term
 
 

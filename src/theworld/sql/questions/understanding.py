@@ -235,11 +235,14 @@ class _Reading:
     def _ranked_by(self, head: Head, group: Group | None, ranking: Ranking) -> Group | None:
         """Return what is ranked: also the rows of an adjective (the cheapest tea is a tea, told with its price)."""
         unsaid = [term for term in self._terms if term.start == term.end]  # cheapest says price, "with" says which
+        rows, adjectives = Group((), head.base), terms_of(unsaid, "attribute")
         if group is None:
-            named = head.base in self.found.mapping.named and terms_of(unsaid, "attribute")
-            return Group((), head.base) if named else None
+            return rows if adjectives and head.base in self.found.mapping.named else None
         usual = head.aggregate in {"sum", "average"} and not terms_of(self._terms, "aggregate")
-        if group.path and usual and not ranking.of_number and terms_of(unsaid, "which"):
+        # The supplier with, or that has, the cheapest part.
+        single = group.path and terms_of(unsaid, "which")
+        single = single or (group != rows and adjectives and head.base in classes_named(self._terms))
+        if usual and single and not ranking.of_number:
             raise UnclearError(f"it is not clear whether all or a single figure of {head.base} is ranked")
         return group
 
