@@ -296,9 +296,7 @@ def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     owners = named.union(*(term.owners("entity") for term in terms)) - people
     event = _event_done(terms, owners, mapping)
     own = _people_related(terms, mapping) & people
-    # who the top five customers are, 老师是谁
-    beside = classes_named(t for a, b in pairwise(terms) if a.of("top", "who") or b.of("who") for t in (a, b))
-    found = beside or own or (not event and named & people) or _nearest_people(terms, event, mapping)
+    found = own or (not event and named & people) or _nearest_people(terms, event, mapping)
     keys = _keys_done_by(terms, mapping)
     if len(keys or found) != 1:
         raise UnclearError("it is not clear who is asked for")
