@@ -214,9 +214,9 @@ class _Builder:
         self.parameters[name] = value
         return exp.Placeholder(this=name)
 
-    def _within(self, period: TimeRange, alias: str = BASE) -> exp.Expr:
-        """Return the condition that a row of `alias`, or what it leads to, happened in a period."""
-        return exp.and_(*self._all([self._during(period)], alias))
+    def _within(self, period: TimeRange) -> exp.Expr:
+        """Return the condition that a row, or what it leads to, happened in a period."""
+        return exp.and_(*self._all([self._during(period)], BASE))
 
     def _during(self, period: TimeRange) -> Filter:
         """Return a period as a condition on the column that says when."""

@@ -107,8 +107,7 @@ def measure_meant(class_id: str, mapping: DatabaseMapping, *, sized: bool = Fals
     table, own = mapping.classes[class_id], mapping.measures[class_id]
     fact = _stock(class_id, mapping) or next(iter(own if table.time and not table.counted else ()), None)
     added = [one for one in own if one.aggregation == "sum"]
-    dates = [one for one in mapping.attributes[class_id].values() if one.type == "date"]
-    ends = {one.column for one in dates if one.labels.end_in(CUES["endings"])}
+    ends = {one.column for one in mapping.attributes[class_id].values() if one.labels.end_in(CUES["endings"])}
     money = len(added) == 1 and ends <= table.counts.keys() and added[0].labels.end_in(CUES["amounts"])
     return fact or (added[0] if sized and money else None)
 

@@ -91,8 +91,7 @@ class Restrictions:
         if any(item.path and item.path[0] in never for item in merged):
             raise UnclearError("it is not clear whether nothing happened at all, or not to what is named")
         reached = {step.target for item in (*merged, *related, *given) for step in item.path}
-        had = [term for term in self.had if not term.owners("class") & {base, *reached}]
-        given += [self._given(term, base) for term in had]
+        given += [self._given(term, base) for term in self.had if not term.owners("class") & {base, *reached}]
         return (*merged, *self.compared, *related, *given, *self._done(base, merged))
 
     def _done(self, base: str, merged: Sequence[Filter]) -> list[Filter]:
