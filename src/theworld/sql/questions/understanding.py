@@ -240,9 +240,8 @@ class _Reading:
             return rows if adjectives and head.base in self.found.mapping.named else None
         usual = head.aggregate in {"sum", "average"} and not terms_of(self._terms, "aggregate")
         # The supplier with, or that has, the cheapest part.
-        single = group.path and terms_of(unsaid, "which")
-        single = single or (group != rows and adjectives and head.base in classes_named(self._terms))
-        if usual and single and not ranking.of_number:
+        single = adjectives and group != rows and head.base in classes_named(self._terms)
+        if usual and not ranking.of_number and (single or (group.path and terms_of(unsaid, "which"))):
             raise UnclearError(f"it is not clear whether all or a single figure of {head.base} is ranked")
         return group
 
