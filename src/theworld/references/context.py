@@ -240,11 +240,11 @@ class FollowUp:
     def refill(self, value: str) -> Standalone | None:
         """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
         own, root = self.frame
-        text, changed_root = refilled(value, own), refilled(value, root)
-        if text:
+        query: str | None
+        if text := refilled(value, own):
             query = with_context(text, root) or text
-        else:  # "And in the annex?" after "How much does it cost?" asks that, of the root with the annex in it
-            query = changed_root and (changed_root if self.filler.match(own) else with_context(own, changed_root))
+        elif (query := refilled(value, root)) and not self.filler.match(own):
+            query = with_context(own, query)  # "How much does it cost?", "And in the annex?": that, of the root so
         return self.changed(query, self.whole, "continuation", REFILLED, self.before) if query else None
 
     def item(self) -> Standalone | None:
