@@ -125,10 +125,7 @@ def _best_run(
     fits = [right - left <= room for left, right in units]
     by_merit = [(leads[i] != "table", said[i] and fits[i], said[i], covered[i], -i) for i in range(len(units))]
     best = 0 if beginning else max(range(len(units)), key=by_merit.__getitem__)
-    above = next((i for i in range(best - 1, -1, -1) if leads[i] or not _ITEM.match(note.text, units[i][0])), best)
-    listed = leads[above] == "text" and _ITEM.match(note.text, units[best][0])
-    # A list is shown from what announces it on, where that holds the item.
-    first, last = above if listed and units[best][1] - units[above][0] <= room else best, best
+    first, last = _list_begins(note, units, leads, best, room), best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
         before = first > 0 and not table and units[last][1] - units[first - 1][0] <= room
@@ -143,6 +140,18 @@ def _best_run(
     start, end = units[first][0], units[last][1]
     cut = end - start > room
     return start, last_break(note.text, start + room // 2, start + room) if cut else end, cut
+
+
+def _list_begins(note: Note, units: Sequence[tuple[int, int]], leads: Sequence[str], best: int, room: int) -> int:
+    """Return the unit that announces the list in which the best one is, where both fit, else that one."""
+    for place in range(best, -1, -1):
+        if units[best][1] - units[place][0] > room:
+            break
+        if leads[place] == "text" and place < best:
+            return place
+        if leads[place] or not _ITEM.match(note.text, units[place][0]):
+            break
+    return best
 
 
 def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", "table", "text"]:

@@ -129,12 +129,7 @@ def compose_passages(
     if not taken:
         return ()
     left = limit - sum(piece.shown for piece in taken)
-    for place, piece in enumerate(taken):
-        whole = _Piece(piece.note, 0, len(piece.note.text), piece.note.lead)
-        if not piece.whole and piece.text and piece.note.kind != "table" and whole.shown - piece.shown <= left:
-            left -= whole.shown - piece.shown
-            taken[place] = whole
-    pieces = taken + _grown(taken, left, between, around)
+    pieces = _grown(taken, left, between, around)
     order = {piece.key: place for place, piece in enumerate(pieces)}
     runs: list[_Run] = []
     for piece in sorted(pieces, key=lambda one: one.key):
@@ -303,11 +298,17 @@ def _lines(note: Note) -> frozenset[str]:
 
 
 def _grown(taken: Sequence[_Piece], left: int, between: ReadText, around: Around) -> list[_Piece]:
-    """Return the notes around the first piece that it grows by: of its own section, touching, as far as they fit."""
+    """Return the pieces taken, whole where that fits, and the notes that the first grows by, of its own section."""
+    taken = list(taken)
+    for place, piece in enumerate(taken):
+        whole = _Piece(piece.note, 0, len(piece.note.text), piece.note.lead)
+        if not piece.whole and piece.text and piece.note.kind != "table" and whole.shown - piece.shown <= left:
+            left -= whole.shown - piece.shown
+            taken[place] = whole
     first = taken[0]
     note, section = first.note, first.note.section
     if not first.whole:
-        return []
+        return taken
     near = around(note.document_id, note.ordinal)
     there = {piece.key: piece for piece in taken}
     pieces: list[_Piece] = []
@@ -327,7 +328,7 @@ def _grown(taken: Sequence[_Piece], left: int, between: ReadText, around: Around
                     break
                 pieces.append(piece)
             last = piece
-    return pieces
+    return taken + pieces
 
 
 def _gap(one: _Piece, other: _Piece, between: ReadText) -> str | None:
