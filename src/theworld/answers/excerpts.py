@@ -209,7 +209,8 @@ def _units(text: str, room: int, opened: str = "") -> list[tuple[int, int]]:
     for paragraph in _paragraphs(text, lines, fenced=bool(opened)):
         whole = (paragraph[0][0], paragraph[-1][1])
         coded = FENCE.search(text[slice(*whole)]) is not None or open_fence(f"{opened}\n{text[: whole[0]]}") != ""
-        announced = not coded and _is_list(text[slice(*whole)]) and units and announces(text[slice(*units[-1])])
+        listed = not coded and _ITEM.match(text, whole[0]) and not is_row(text[whole[0] :])
+        announced = listed and units and announces(text[slice(*units[-1])])
         fits = whole[1] - (units[-1][0] if announced else whole[0]) <= room
         for start, end in [whole] if fits else paragraph if coded else _items(text, paragraph):
             for left, right in _sentences(text, start, end, room):
@@ -223,10 +224,6 @@ def _sentences(text: str, start: int, end: int, room: int) -> list[tuple[int, in
     piece = text[start:end]
     fits = len(piece) <= room or is_row(piece)
     return [(start, end)] if fits else [(start + one.start, start + one.end) for one in split_sentences(piece)]
-
-
-def _is_list(paragraph: str) -> bool:
-    return _ITEM.match(paragraph) is not None and not is_row(paragraph)
 
 
 def _paragraphs(text: str, lines: Sequence[tuple[int, int]], *, fenced: bool) -> list[list[tuple[int, int]]]:

@@ -54,7 +54,8 @@ def _tables(rows: list[_Row]) -> str:
     where these fill the same columns and the table above fills others. Other rows go on with the table above.
     """
     parts, lines, columns = list[list[_Row]](), list[_Row](), set[int]()
-    for region in (list(group) for said, group in groupby(rows, _says_something) if said):
+    said = groupby(rows, lambda row: any(words for words, *_ in row.values()))
+    for region in (list(group) for something, group in said if something):
         _say_above_header(region)
         filled = list(map(_filled, region))
         first = next((place for place, places in enumerate(filled) if len(places) > 1), None)
@@ -142,10 +143,6 @@ def _begins_with_header(rows: list[_Row], filled: list[set[int]], above: set[int
     """Return whether the first row is a header; `above` are the columns of the table that the rows may go on with."""
     others = len(rows) > 2 and filled[0] != above and all(places == filled[0] for places in filled)
     return not _digits(rows[:1]) and (_digits(rows[1:]) or others)
-
-
-def _says_something(row: _Row) -> bool:
-    return any(words for words, *_ in row.values())
 
 
 def _filled(row: _Row) -> set[int]:
