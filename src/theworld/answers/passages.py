@@ -140,7 +140,6 @@ def compose_passages(
             runs.append(_Run((piece,), piece.text))
         else:
             runs[-1] = _Run((*runs[-1].pieces, piece), runs[-1].text + gap + piece.text)
-    runs = [run for run in runs if any(order[piece.key] < len(taken) for piece in run.pieces)]
     runs.sort(key=lambda run: min(order[piece.key] for piece in run.pieces))
     passages = [_passage(number, run, coverage.words) for number, run in enumerate(runs, 1)]
     spent = sum(len(one.text) + len(one.place) + FRAME + len(GOES_ON) * one.goes_on for one in passages)
@@ -205,8 +204,6 @@ def _taken(
             for after in _going_on(taken, between, around):
                 waiting.appendleft(after)
                 following = True
-        if not piece.whole and left < LEAST_SHARE * limit:
-            break
     return taken
 
 
