@@ -272,6 +272,6 @@ def _stored(service: Service, job_id: str, tenant: str) -> JobData:
 
 def _data(service: Service, job: Job) -> JobData:
     names = [strategy["name"] for strategy in job.request["strategies"]]
-    told = {"error": redacted(job.error), "strategies": names, "results": service.evaluations.results(job.id)}
+    more = {"error": redacted(job.error), "strategies": names, "results": service.evaluations.results(job.id)}
     report = dict.fromkeys(("comparison", "failures")) | (job.report or {})
-    return JobData.model_validate({**job._mapping, **told, **report})
+    return JobData.model_validate({**job._mapping, **more, **report})

@@ -294,8 +294,8 @@ def _of_each(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term | No
     before, behind = terms[max(0, means[0] - 1) : means[0]], terms[means[0] + 1 :]
     things = behind[1:2] if terms_of(behind[:1], "each") else terms_of(behind, "class")  # 平均每个城市; per owner
     each = [term for term in used if _OF_EACH.fullmatch(term.text)] or terms_of(before, "unit_of_time")  # 月平均
-    told = each and (unit or grouping in things) and not terms_of(terms, "which")
-    return (grouping, unit, said) if told else (None, None, set())
+    meant = each and (unit or grouping in things) and not terms_of(terms, "which")
+    return (grouping, unit, said) if meant else (None, None, set())
 
 
 def _time_between(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Head | None, set[Term]]:
