@@ -553,8 +553,34 @@ def test_of_small_sections_in_a_note_the_one_asked_for_leaves_room_for_other_not
     first, second = shown("What does a lost key cost?", ranked, faq, prices, limit=190)
     assert (first.text, first.goes_on) == ("## Lost key\n\nA new key costs 12 euros.", True)
     assert second.text == prices.text
-    whole, after = shown("What does a lost key cost?", ranked, faq, prices, limit=260)
-    assert (whole.text, after.text) == (FAQ, prices.text), "what is left over shows the others too"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "entry"),
+    [
+        (
+            "Where are plasters?",
+            "**Are dogs allowed?**\nNo.\n\n**Where are the plasters?**\nIn the box.\n\n**Who has key 4?**\nAnn.",
+            "**Where are the plasters?**\nIn the box.",
+        ),
+        (
+            "被褥谁洗",
+            "1. 可以带狗吗？\n答：不可以。\n\n2. 尿床了被褥谁洗？\n答：家长带回。\n\n3. 谁开门？\n答：保安。",
+            "2. 尿床了被褥谁洗？\n答：家长带回。",
+        ),
+    ],
+)
+def test_of_questions_with_answers_the_one_asked_is_shown(question: str, text: str, entry: str) -> None:
+    faq = Document(((), text), name="faq.md")
+    [passage] = shown(question, faq.candidates(0), faq, limit=400)
+    assert passage.text.removeprefix("…\n") == entry
+
+
+def test_questions_without_answers_are_one_list() -> None:
+    steps = "Say on the phone:\n\n1. Where is it?\n2. What happened?\n3. How many are hurt?\n\nDo not hang up first."
+    note = Document((LEAVE, steps))
+    [passage] = shown("How many are hurt?", note.candidates(0), note, limit=400)
+    assert passage.text == steps
 
 
 def test_no_section_is_taken_alone_that_says_no_more_than_another() -> None:

@@ -4,7 +4,8 @@
    sentences that says most of the question, where enough of the limit is left; then nothing further is taken. After the
    best note its section goes on, and what a note's end announces ("the steps:") stands in the note after it: that is
    taken next. Where the question asks two things, the first note gets half of the limit.
-   Of several small sections joined in a note, one that clearly says most of the question is taken alone.
+   Of several small sections joined in a note, or questions with their answers, the one that clearly says most of the
+   question is taken alone.
 2. What is left over lets notes of which a part was taken be whole, and the first passage grow outwards within its own
    section, downwards first.
 3. Notes that follow each other with nothing but white space between become one passage, which stands under the
@@ -42,6 +43,9 @@ GOES_ON = "\n…"
 """After a passage that is cut."""
 _FENCE = re.compile(r"^ *(`{3,}(?!.*`)|~{3,})", re.MULTILINE)
 _HEADING = re.compile(r"^(?P<level>#{1,6})[ \t]+(?P<name>\S[^\n]*?)[ \t#]*$", re.MULTILINE)
+_ASKS = r"[^\n]*[?？][*_\"'”’)）\] \t]*$"
+_ANSWERED = re.compile(rf"^{_ASKS}(?=\s+(?!{_ASKS})\S)", re.MULTILINE)
+"""A line that asks, and one below it that does not: of a list of questions and answers."""
 _WORDS = {"en": {"between": "; ", "quoted": "{}: {}"}, "zh": {"between": "；", "quoted": "《{}》：{}"}}
 
 NOTES = 6
@@ -53,8 +57,8 @@ LEAD_SHARE = 0.5
 FIRST_SHARE = 0.75
 """Share of the limit that one note may take where others follow it, which often hold what it lacks."""
 CLEARLY = 1.25
-"""How much more of the question one of the small sections joined in a note must say than each other, to be shown alone
-as long as there is no room for all: .25 and .5 more do as well as each other, twice as much does little."""
+"""How much more of the question one of the small sections joined in a note must say than each other, to be shown
+alone: .25 and .5 more do as well as each other, twice as much does little."""
 NEIGHBOURS = 3
 """Notes on each side of the first that it may grow by."""
 LEAST_RELEVANCE, LEAST_ABROAD = 0.3, 0.6
@@ -83,6 +87,8 @@ class _Piece:
     """The note's lead, where it is shown."""
     goes_on: bool = False
     """Whether it is marked that more of the note follows."""
+    alone: bool = False
+    """Whether it is one of several small sections, the one that is asked for."""
 
     @property
     def text(self) -> str:
@@ -271,6 +277,8 @@ def _section_asked(note: Note, coverage: QuestionCoverage, taken: Sequence[_Piec
     heads = _headings(note)
     top = min((head["level"] for head in heads), default="")
     starts = [head.start() for head in heads if head["level"] == top]
+    if len(starts) < 2:
+        starts = [line.start() for line in _outside_code(_ANSWERED, note)]
     if len(starts) < 2 or note.lead:
         return None
     parts = list(pairwise(sorted({0, *starts, len(note.text)})))
@@ -280,13 +288,17 @@ def _section_asked(note: Note, coverage: QuestionCoverage, taken: Sequence[_Piec
         return None
     start, end = parts[best]
     end = start + len(note.text[start:end].rstrip())
-    return _Piece(note, start, end, ELSEWHERE * (start > 0), goes_on=end < len(note.text))
+    return _Piece(note, start, end, ELSEWHERE * (start > 0), goes_on=end < len(note.text), alone=True)
 
 
 def _headings(note: Note) -> list[re.Match[str]]:
     """Return the headings in a note's text; a comment in code is none."""
-    found = _HEADING.finditer(note.text)
-    return [head for head in found if not open_fence(f"{note.lead}\n{note.text[: head.start()]}")]
+    return _outside_code(_HEADING, note)
+
+
+def _outside_code(pattern: re.Pattern[str], note: Note) -> list[re.Match[str]]:
+    found = pattern.finditer(note.text)
+    return [one for one in found if not open_fence(f"{note.lead}\n{note.text[: one.start()]}")]
 
 
 def _lines(note: Note) -> frozenset[str]:
@@ -299,7 +311,8 @@ def _grown(taken: Sequence[_Piece], left: int, between: ReadText, around: Around
     taken = list(taken)
     for place, piece in enumerate(taken):
         whole = _Piece(piece.note, 0, len(piece.note.text), piece.note.lead)
-        if not piece.whole and piece.text and piece.note.kind != "table" and whole.shown - piece.shown <= left:
+        cut = piece.text and not (piece.whole or piece.alone or piece.note.kind == "table")
+        if cut and whole.shown - piece.shown <= left:
             left -= whole.shown - piece.shown
             taken[place] = whole
     first = taken[0]

@@ -131,7 +131,7 @@ def iter_notes(
     else:  # the models for Chinese know English, not the reverse
         language = "zh" if cjk_share(_prose(text[start : start + SAMPLE], start, blocks)) >= MIXED_SHARE else "en"
 
-    first = (title,) if blocks and blocks[0].section[:1] == (title,) else None
+    first = _titled_section(blocks, title)
 
     def inside(current: _Group, group: _Group) -> bool:
         return group.section[: len(current.section)] == current.section
@@ -156,6 +156,11 @@ def iter_notes(
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
         section = group.section[1:] if group.section[:1] == first else group.section
         yield NoteSpan(text[group.start : group.end], group.start, group.end, language, section, kind, group.lead)
+
+
+def _titled_section(blocks: Sequence[Block], title: str) -> tuple[str, ...] | None:
+    """Return the first section where the document's title is its heading, which is one of several beside each other."""
+    return (title,) if blocks and blocks[0].section[:1] == (title,) else None
 
 
 def _in_section(text: str, limits: NoteSettings, current: _Group, group: _Group) -> bool:
