@@ -137,13 +137,15 @@ def _best_run(
             break
     while last > best and leads[last]:
         last -= 1
+    while 0 < first < best and (leads[first - 1] == "table" or ends_with_question(note.text[slice(*units[first - 1])])):
+        first += 1  # an answer without its question, a rule without its header
     start, end = units[first][0], units[last][1]
     cut = end - start > room
     return start, last_break(note.text, start + room // 2, start + room) if cut else end, cut
 
 
 def _list_begins(note: Note, units: Sequence[tuple[int, int]], leads: Sequence[str], best: int, room: int) -> int:
-    """Return the unit that announces the list in which the best one is, where both fit, else that one."""
+    """Return the unit that announces the list in which the best one is, or asks what it answers, where both fit."""
     for place in range(best, -1, -1):
         if units[best][1] - units[place][0] > room:
             break
@@ -151,11 +153,14 @@ def _list_begins(note: Note, units: Sequence[tuple[int, int]], leads: Sequence[s
             return place
         if leads[place] or not _ITEM.match(note.text, units[place][0]):
             break
-    return best
+    asked = best > 0 and ends_with_question(note.text[slice(*units[best - 1])])
+    return best - 1 if asked and units[best][1] - units[best - 1][0] <= room else best
 
 
 def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", "table", "text"]:
     """Return whether a unit only leads to the next one: a table's header, or what announces a block; "" where not."""
+    if i == 0 and note.kind == "table" and _opening(note, units[0][1]):
+        return "table"
     unit, after = note.text[slice(*units[i])], note.text[slice(*units[i + 1])] if i + 1 < len(units) else ""
     if _RULE.fullmatch(unit.rstrip()) or _RULE.fullmatch(after.rstrip()):
         return "table"
