@@ -117,13 +117,13 @@ def _best_run(
     The last of them announces nothing: what is announced says it, whatever words it has.
     """
     table = note.kind == "table"
-    rows = _with_words(note.text, outer_pieces(note.text, 0, len(note.text))) if table else []
-    units = rows or _units(note.text, room, open_fence(note.lead))
+    rows = outer_pieces(note.text, 0, len(note.text))
+    units = _with_words(note.text, rows) if table else _units(note.text, room, open_fence(note.lead))
     covered = coverage.of(note, units, shown)
     leads = [_leads(note, units, i) for i in range(len(units))]
     said = [_WORD.search(note.text, *unit) is not None for unit in units]
     fits = [right - left <= room for left, right in units]
-    by_merit = [(leads[i] != "table", said[i] and fits[i], said[i], covered[i], -i) for i in range(len(units))]
+    by_merit = [(leads[i] != "table", said[i] * (1 + fits[i]), covered[i], -i) for i in range(len(units))]
     best = 0 if beginning else max(range(len(units)), key=by_merit.__getitem__)
     first, last = _list_begins(note, units, leads, best, room), best
     while True:
@@ -137,7 +137,7 @@ def _best_run(
             break
     while last > best and leads[last]:
         last -= 1
-    while 0 < first < best and (leads[first - 1] == "table" or ends_with_question(note.text[slice(*units[first - 1])])):
+    while 0 < first < best and leads[first - 1] in {"table", "question"}:
         first += 1  # an answer without its question, a rule without its header
     start, end = units[first][0], units[last][1]
     cut = end - start > room
@@ -149,16 +149,16 @@ def _list_begins(note: Note, units: Sequence[tuple[int, int]], leads: Sequence[s
     for place in range(best, -1, -1):
         if units[best][1] - units[place][0] > room:
             break
-        if leads[place] == "text" and place < best:
+        if leads[place] in {"text", "question"} and place < best:
             return place
         if leads[place] or not _ITEM.match(note.text, units[place][0]):
             break
-    asked = best > 0 and ends_with_question(note.text[slice(*units[best - 1])])
-    return best - 1 if asked and units[best][1] - units[best - 1][0] <= room else best
+    asked = best > 0 and leads[best - 1] == "question" and units[best][1] - units[best - 1][0] <= room
+    return best - asked
 
 
-def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", "table", "text"]:
-    """Return whether a unit only leads to the next one: a table's header, or what announces a block; "" where not."""
+def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", "table", "text", "question"]:
+    """Return how a unit only leads to the next one, as a table's header, announcing a block, asking; "" where not."""
     if i == 0 and note.kind == "table" and _opening(note, units[0][1]):
         return "table"
     unit, after = note.text[slice(*units[i])], note.text[slice(*units[i + 1])] if i + 1 < len(units) else ""
@@ -170,7 +170,9 @@ def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", 
     begins = (note.text.rfind("\n", 0, start) + 1 for start, _ in units[i : i + 2])
     margins = [len(item["margin"]) for place in begins if (item := _ITEM.match(note.text, place))]
     nothing = len(margins) > 1 and _ITEM.match(after) is not None and margins[1] <= margins[0]
-    return "text" if opens or ends_with_question(unit) or (announces(unit) and not nothing) else ""
+    if ends_with_question(unit):
+        return "question"
+    return "text" if opens or (announces(unit) and not nothing) else ""
 
 
 def _opening(note: Note, start: int) -> str:

@@ -226,7 +226,7 @@ def _going_on(taken: Sequence[_Piece], between: ReadText, around: Around) -> Ite
         depth = len(note.section)
         begun = _lines(note).issuperset(after.section[depth:])  # a section that the note's end is in
         begins = _HEADING.match(after.text)  # small sections may be joined in a note, and these be others
-        beside = begins and begins["level"] in {head["level"] for head in _headings(note)}
+        beside = begins and begins["level"] in {head["level"] for head in _outside_code(_HEADING, note)}
         if follows and after.section[:depth] == note.section and (led or (begun and not beside)):
             yield after
 
@@ -274,7 +274,7 @@ def _fitting(
 
 def _section_asked(note: Note, coverage: QuestionCoverage, taken: Sequence[_Piece]) -> _Piece | None:
     """Return the one of several small sections joined in a note that clearly says most of the question, else None."""
-    heads = _headings(note)
+    heads = _outside_code(_HEADING, note)
     top = min((head["level"] for head in heads), default="")
     starts = [head.start() for head in heads if head["level"] == top]
     if len(starts) < 2:
@@ -291,12 +291,8 @@ def _section_asked(note: Note, coverage: QuestionCoverage, taken: Sequence[_Piec
     return _Piece(note, start, end, ELSEWHERE * (start > 0), goes_on=end < len(note.text), alone=True)
 
 
-def _headings(note: Note) -> list[re.Match[str]]:
-    """Return the headings in a note's text; a comment in code is none."""
-    return _outside_code(_HEADING, note)
-
-
 def _outside_code(pattern: re.Pattern[str], note: Note) -> list[re.Match[str]]:
+    """Return where a pattern matches in a note's text: a comment in code is no heading."""
     found = pattern.finditer(note.text)
     return [one for one in found if not open_fence(f"{note.lead}\n{note.text[: one.start()]}")]
 
@@ -390,7 +386,7 @@ def _named(passage: Passage, first: _Piece) -> Passage:
     """
     note, opened = first.note, dict[int, str]()
     above = 0 if _HEADING.search(passage.text) else first.start
-    for heading in (one for one in _headings(note) if one.start() < above):
+    for heading in (one for one in _outside_code(_HEADING, note) if one.start() < above):
         level = len(heading["level"])
         opened = {other: name for other, name in opened.items() if other < level} | {level: heading["name"]}
     section = (*passage.section, *(name for name in opened.values() if name not in passage.section))
