@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from theworld.references.recall import Quote, asked_in_all, quote_for
+from theworld.references.recall import asked_in_all, quote_for
 from theworld.references.topics import asks_of_chat_alone
 from theworld.state import Answer, Citation, Context, QueryState, Update, context_of
 from theworld.text import Language
@@ -45,20 +45,19 @@ def answer_from_history(state: QueryState, runtime: Runtime[Context]) -> Update:
         text="\n".join(lines),
         kind="extractive",
         confidence=state.reference.confidence / (1 if all(said.clear for said in quotes) else 2),
-        citations=tuple(_citation(said, number, state.language) for number, said in enumerate(quotes, 1)),
+        citations=tuple(
+            Citation(
+                number=number,
+                document_id=CONVERSATION,
+                note_id=f"{CONVERSATION}#{said.turn}" if said.turn >= 0 else f"{CONVERSATION}#stance",
+                title="对话" if state.language == "zh" else "Conversation",
+                start=said.start,
+                end=said.end,
+                quote=said.text,
+            )
+            for number, said in enumerate(quotes, 1)
+        ),
         reason="the question asks what was said in this conversation",
     )
     # What was read into the question serves a search, which there is none.
     return {"result": answer, "query": state.question, "reference": replace(state.reference, standalone_query=None)}
-
-
-def _citation(quote: Quote, number: int, language: Language) -> Citation:
-    return Citation(
-        number=number,
-        document_id=CONVERSATION,
-        note_id=f"{CONVERSATION}#{quote.turn}" if quote.turn >= 0 else f"{CONVERSATION}#stance",
-        title="对话" if language == "zh" else "Conversation",
-        start=quote.start,
-        end=quote.end,
-        quote=quote.text,
-    )
