@@ -115,9 +115,17 @@ def test_an_item_stands_under_what_announces_it(text: str, word: str, lead: str)
             "Are dogs allowed?\n\nOn a lead.",
         ),
         ("Is it open?\n\nOn Mondays.\n\nAre dogs allowed?\n\nOn a lead.", "lead", 26, "On a lead."),
+        ("Is it open?\n\nOn Mondays.\n\nDogs out.", "monday", 25, "Is it open?\n\nOn Mondays."),
         ("Is it open?\n\nOn Mondays.\n\nDogs stay out.", "dog", 30, "Dogs stay out."),
     ],
-    ids=["the header of CSV says nothing", "no rule without header", "its question", "which does not fit", "no orphan"],
+    ids=[
+        "the header of CSV says nothing",
+        "no rule without header",
+        "its question",
+        "which does not fit",
+        "it before more",
+        "no orphan",
+    ],
 )
 def test_where_a_part_begins(text: str, word: str, room: int, shown: str) -> None:
     kind = "table" if text.startswith("name") else "paragraph"

@@ -74,6 +74,20 @@ def test_sheets_of_other_years_are_versions(question: str, first: str) -> None:
     assert newest_first(notes, token_set(question))[0].section == (first,)
 
 
+def test_other_numbers_of_headings_say_no_version() -> None:
+    codes = [
+        Candidate(
+            note_id=f"e#{i}",
+            document_id="e",
+            source="/d/e.md",
+            section=(f"Error {1001 + i}",),
+            text=f"The {what} is wrong.",
+        )
+        for i, what in enumerate(("name", "password"))
+    ]
+    assert newest_first(codes, token_set("the name is wrong")) == codes
+
+
 def test_documents_of_one_file_are_no_versions() -> None:
     notes = [one.model_copy(update={"source": "/d/corpus.jsonl"}) for one in found(GIVEN)]
     assert newest_first(notes, token_set("rent 2025")) == notes

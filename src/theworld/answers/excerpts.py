@@ -125,7 +125,7 @@ def _best_run(
     fits = [right - left <= room for left, right in units]
     by_merit = [(leads[i] != "table", said[i] * (1 + fits[i]), covered[i], -i) for i in range(len(units))]
     best = 0 if beginning else max(range(len(units)), key=by_merit.__getitem__)
-    first, last = _list_begins(note, units, leads, best, room), best
+    first, last = _run_begins(note, units, leads, best, room), best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
         before = first > 0 and not table and units[last][1] - units[first - 1][0] <= room
@@ -144,7 +144,7 @@ def _best_run(
     return start, last_break(note.text, start + room // 2, start + room) if cut else end, cut
 
 
-def _list_begins(note: Note, units: Sequence[tuple[int, int]], leads: Sequence[str], best: int, room: int) -> int:
+def _run_begins(note: Note, units: Sequence[tuple[int, int]], leads: Sequence[str], best: int, room: int) -> int:
     """Return the unit that announces the list in which the best one is, or asks what it answers, where both fit."""
     for place in range(best, -1, -1):
         if units[best][1] - units[place][0] > room:

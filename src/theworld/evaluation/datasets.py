@@ -181,8 +181,13 @@ def document_facts(report: IngestReport) -> dict[str, Any]:
 
 
 def _counts(report: IngestReport) -> dict[str, Any]:
-    same = {name: getattr(report, name) for name in ("documents", "unchanged", "notes")}
-    return same | {"failed": len(report.failed), "notes_per_second": round(report.rates.get("total", 0.0), 2)}
+    return {
+        "documents": report.documents,
+        "unchanged": report.unchanged,
+        "notes": report.notes,
+        "failed": len(report.failed),
+        "notes_per_second": round(report.rates.get("total", 0.0), 2),
+    }
 
 
 def check_store_holds_only(store: KnowledgeStore, dataset: Dataset) -> None:

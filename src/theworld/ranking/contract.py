@@ -186,6 +186,8 @@ def keep_fused_tail(reranked: Sequence[Candidate], head: int) -> list[Candidate]
 
 
 _NUMBER = re.compile(r"\d+")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+"""Of a heading only these say of which version it is: error 1002 is no newer than 1001."""
 YEAR = 4
 """Digits that a number has at least to name a version in a question: fewer may count anything."""
 SAME_WORDS = 0.6
@@ -211,8 +213,7 @@ def newest_first(reranked: Sequence[Candidate], asked: AbstractSet[str]) -> list
             ordered[place] = best.model_copy(update=kept)
 
     def numbers(one: Candidate) -> list[str]:
-        dated = (number for heading in one.section for number in _NUMBER.findall(heading) if len(number) >= YEAR)
-        return [*_NUMBER.findall(one.source), *dated]
+        return [*_NUMBER.findall(one.source), *_YEAR.findall("\n".join(one.section))]
 
     def named(one: Candidate) -> int:
         return -len(asked & {number for number in numbers(one) if len(number) >= YEAR})

@@ -19,7 +19,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,10 @@ class Rivals:
             gains = {measure: ours.gain(report, measure) for measure in GAINS if measure in ours.figures.shares}
             figures[name] = report.figures.as_json() | {"latency_ms": report.latency_ms()}
             figures[name]["theworld_gain"] = {
-                measure: [None if number is None else round(number, 6) for number in astuple(gain)[:-1]]
+                measure: [
+                    None if number is None else round(number, 6)
+                    for number in (gain.mean, gain.low, gain.high, gain.p_value)
+                ]
                 for measure, gain in gains.items()
             }
         return {"rivals": figures, "left_out": dict(self.left_out)}

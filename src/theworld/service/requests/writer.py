@@ -56,7 +56,7 @@ class RequestWriter:
         self._awaited = 0
         self._closing = False
         self.written = self.dropped = 0
-        """Records dropped, the oldest first, because the queue was full or they could not be kept."""
+        """Records written, and those dropped, the oldest first: the queue was full, or they could not be kept."""
         self._next_prune = 0.0
         self._last_warning = 0.0
         self._thread = threading.Thread(target=self._work, name="request-log", daemon=True)
