@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from theworld.answers.sureness import (
     FEWEST_NOTES,
     LIKELY,
+    SHOWN,
     SIGNS,
     SURE,
     USUAL,
@@ -131,12 +132,29 @@ def test_a_note_outside_a_list_counts_like_the_last_one_in_it() -> None:
         ("is inv-2026-0199 paid", "en", "INV-2026-0199, open", 0.0),
         ("max_size 默认多大", "zh", "MAX_SIZE 默认 8 MB。", 0.0),
         ("max_size 默认多大", "zh", "默认 8 MB。", 1.0),
+        ("what was the fee in 2023", "en", "Fees from 2024 on: 40.", 1.0),
+        ("what was the fee in 2024", "en", "Fees, from 2024-01-01: 40.", 0.0),
+        ("2023学年保教费多少", "zh", "2024学年：900元。", 1.0),
+        ("民國112年保教費多少", "zh", "2023年：900元。", 0.0),
+        ("民國112年保教費多少", "zh", "民國112年：900元。", 0.0),
+        ("Who ruled in 44 BC?", "en", "Caesar died in 44 BC.", 0.0),
     ],
 )
-def test_a_name_that_no_note_holds_makes_unsure(question: str, language: str, text: str, unknown: float) -> None:
+def test_names_and_years_that_no_note_holds_make_unsure(
+    question: str, language: str, text: str, unknown: float
+) -> None:
     """At a sentence's beginning every word has a capital; among Chinese notes an English name has another form."""
     found = signs(candidates([0.9], [9.0], [0.8], language, text), read_question(question), NOTES)
     assert found[-1] == unknown
+
+
+def test_a_year_is_looked_for_in_the_notes_that_are_shown() -> None:
+    """Among all that was found some note has any year."""
+    notes = [*candidates([0.9] * SHOWN, [9.0] * SHOWN, [0.8] * SHOWN, "en", "The fee in 2024 was 40.")]
+    of_2023 = notes[0].model_copy(update={"text": "A party in 2023."})
+    asked = read_question("what was the fee in 2023")
+    assert signs([*notes, of_2023], asked, NOTES)[-1] == 1.0
+    assert signs([*notes[1:], of_2023], asked, NOTES)[-1] == 0.0
 
 
 @pytest.mark.parametrize(("asked", "language"), [("zh", "en"), ("en", "zh")])

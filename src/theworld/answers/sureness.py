@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from theworld.questions import Question, read_question
@@ -35,6 +34,8 @@ SURE, LIKELY = 0.8, 0.4
 Questions in other words than their documents' seem less probable than they are (see benchmarks/README.md)."""
 USUAL_NOTES = 1000
 """About as many as in the stores that the weights were fitted on."""
+SHOWN = 3
+"""Notes that an answer mostly shows: where a year that is asked for is in none of them, they tell of other years."""
 
 Found = Mapping[str, ChannelResult]
 
@@ -63,9 +64,9 @@ def signs(
 
     words: log of 1 + the best note's BM25; meaning: how many standard deviations its similarity lies above the mean
     of all notes; coverage: the share of the question that it covers; unknown names: 1 where what the question
-    writes as a name, or an identifier of it, is in none of the candidates. In a larger store a word of one note is
-    rarer, and the best of all notes stands out further by chance, so that words and meaning are as they would be
-    among USUAL_NOTES.
+    writes as a name, or an identifier of it, is in none of the candidates, or a year of it in none of the first. In a
+    larger store a word of one note is rarer, and the best of all notes stands out further by chance, so that words and
+    meaning are as they would be among USUAL_NOTES.
     What is not known (the channel failed, the best note is in another language than the question, there are too few
     notes, another reranker has no coverage) has its usual value; a note that is not in a channel's list can score no
     more there than the last one that is, and is taken to.
@@ -82,24 +83,24 @@ def signs(
         meaning += best_by_chance(USUAL_NOTES) - best_by_chance(notes)
     across = language_of(question, ranked) == "across"
     coverage = USUAL["coverage"] if best.covered is None or across else best.covered
+    return 1.0, words, meaning, coverage, float(_asks_for_unknown(question, ranked))
+
+
+def _asks_for_unknown(question: Question, ranked: Sequence[Candidate]) -> bool:
+    """Return whether a name or identifier of a question is in none of the notes, or a year in none of the first."""
     # Among Chinese notes an English name has another form.
-    names = question.name_tokens if question.language == "zh" or best.language != "zh" else frozenset[str]()
-    unknown = _is_unknown(names, question.identifiers, ranked)
-    return 1.0, words, meaning, coverage, float(unknown)
-
-
-def _is_unknown(names: AbstractSet[str], identifiers: Sequence[str], ranked: Sequence[Candidate]) -> bool:
-    """Return whether one of the names (index tokens) or identifiers is in none of the notes; DSM 6 is dsm6 too."""
+    names = question.name_tokens if question.language == "zh" or ranked[0].language != "zh" else frozenset[str]()
     missing = names - frozenset[str]().union(*(token_set(f"{n.title} {n.text}") for n in ranked)) if names else set()
-    if not missing and not identifiers:
+    if not (missing or question.identifiers or question.years):
         return False
-    held = "\n".join(line for n in ranked for line in (n.title, *n.section, n.lead, n.text)).casefold()
+    held = ["\n".join((n.source, n.title, *n.section, n.lead, n.text)).casefold() for n in ranked]
     numbered = {name for name in missing if any(map(str.isdigit, name))}
-    together = "".join(held.split()) if numbered else ""
+    together = "".join("".join(held).split()) if numbered else ""
     return (
         missing > numbered
-        or any(name not in together for name in numbered)
-        or any(one.casefold() not in held for one in identifiers)  # written as they are, whatever the language
+        or any(name not in together for name in numbered)  # DSM 6 is dsm6 too
+        or not all(any(one.casefold() in text for text in held) for one in question.identifiers)
+        or not all(any(form in text for text in held[:SHOWN] for form in forms) for forms in question.years)
     )
 
 

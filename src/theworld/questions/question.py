@@ -29,6 +29,7 @@ from theworld.questions.words import QuestionWords
 from theworld.state import MentionType
 from theworld.text import Language, cjk_share, detect_language, entity_key, fold, tokens
 from theworld.text.calendar import MONTH, MONTHS
+from theworld.text.dates import find_dates
 from theworld.text.identity import names_in
 from theworld.text.numerals import read_numeral
 from theworld.text.phrases import Unit, units
@@ -250,6 +251,11 @@ class Question:
     def identifiers(self) -> tuple[str, ...]:
         """What it holds that is written as code is: settings, options, files."""
         return tuple(identifiers(self.text))
+
+    @_Once
+    def years(self) -> tuple[tuple[str, str], ...]:
+        """Each year it names in digits, and as it writes the date (民國112年), in lower case."""
+        return tuple((str(abs(one.year)), self.text[one.start : one.end].casefold()) for one in find_dates(self.text))
 
     @_Once
     def names(self) -> Callable[[str], bool]:
