@@ -46,7 +46,7 @@ _HEADING = re.compile(r"^(?P<level>#{1,6})[ \t]+(?P<name>\S[^\n]*?)[ \t#]*$", re
 _ASKS = r"[^\n]*[?？][*_\"'”’)）\] \t]*$"
 _ANSWERED = re.compile(rf"^{_ASKS}(?=\s+(?!{_ASKS})\S)", re.MULTILINE)
 """A line that asks, and one below it that does not: of a list of questions and answers."""
-_WORDS = {"en": {"between": "; ", "quoted": "{}: {}"}, "zh": {"between": "；", "quoted": "《{}》：{}"}}
+_WORDS = {"en": {"between": "; ", "quoted": "“{}”: {}"}, "zh": {"between": "；", "quoted": "《{}》：{}"}}
 
 NOTES = 6
 """Notes, best first, that passages are taken from."""

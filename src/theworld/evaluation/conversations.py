@@ -29,6 +29,7 @@ from theworld.evaluation.documents.question_set import (
 from theworld.evaluation.documents.scoring import fold as plainly
 from theworld.evaluation.documents.scoring import score
 from theworld.graph.build import CompiledGraph
+from theworld.nodes.receive_question import SAID
 from theworld.references import ReferenceResolver
 from theworld.state import Context, Message, QueryInput
 from theworld.text import fold
@@ -125,7 +126,7 @@ def measure_threads(
 
     Without a graph only the rewritings are measured. With one, `asked` gets every turn that has something to be judged
     by as it was typed, with the question it was read as, and its answer. The history holds the set's replies, or with
-    `own_answers` the graph's.
+    `own_answers` what the graph remembers of its own.
     """
     scored: dict[str, list[dict[str, float]]] = defaultdict(list)
     resolver = ReferenceResolver()
@@ -140,8 +141,8 @@ def measure_threads(
                 judged = turn.unanswerable or bool(turn.answers or turn.parts)  # not so thanks between two questions
                 kind = "unanswerable" if turn.unanswerable or not judged else "fact"
                 question = DocumentQuestion(id=f"{thread.id}#{number}", kind=kind, lang=thread.lang, **fields)
-                scores, alone, answer = _asked(turn, question, history, documents, graph)
-                reply = answer.text if own_answers else reply
+                scores, alone, answer, said = _asked(turn, question, history, documents, graph)
+                reply = said if own_answers else reply
                 if asked is not None and judged:
                     read = "" if plainly(alone) == plainly(turn.question) else f" (read as: {alone})"
                     asked.append((question.model_copy(update={"question": turn.question + read}), answer))
@@ -154,23 +155,24 @@ def measure_threads(
 
 def _asked(
     turn: Turn, question: DocumentQuestion, history: Sequence[Message], documents: QuestionSet, graph: CompiledGraph
-) -> tuple[dict[str, float], str, DocumentAnswer]:
-    """Return the measures of a turn, the question it was read as, and its answer."""
+) -> tuple[dict[str, float], str, DocumentAnswer, str]:
+    """Return the measures of a turn, the question it was read as, its answer, and what is remembered of this."""
     context = Context(deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False)
 
-    def ask(text: str, before: Sequence[Message]) -> tuple[str, DocumentAnswer]:
+    def ask(text: str, before: Sequence[Message]) -> tuple[str, DocumentAnswer, str]:
         output = graph.invoke(QueryInput(question=text, history=list(before)), context=context)
-        return output["reference"].standalone_query or text, read_answer(question.id, output, documents.corpus)
+        said = output["messages"][-1].response_metadata[SAID]
+        return output["reference"].standalone_query or text, read_answer(question.id, output, documents.corpus), said
 
-    alone, answer = ask(turn.question, history)
+    alone, answer, said = ask(turn.question, history)
     if turn.refers == HISTORY_QUESTION:
         found = score(question, answer)
         held = {"answered from the conversation": found["answer contained"]} if "answer contained" in found else {}
-        return held, alone, answer
+        return held, alone, answer, said
     scores = turn.rewriting(alone) | _kept(question, answer, STANDALONE)
     if turn.standalone:
         scores |= _kept(question, ask(turn.standalone, ())[1], ASKED_SO)
-    return scores, alone, answer
+    return scores, alone, answer, said
 
 
 def _kept(question: DocumentQuestion, answer: DocumentAnswer, way: str) -> dict[str, float]:

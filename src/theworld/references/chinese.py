@@ -15,7 +15,6 @@ from dataclasses import replace
 from theworld.references.config import ASKING, any_of, pattern_of
 from theworld.references.context import REFILLED, Antecedent, FollowUp, Standalone
 from theworld.references.frames import CLOSING, MEASURE, ORDINAL, with_context
-from theworld.references.history import last_answer
 from theworld.references.topics import TIME, bare, pair_in, topic_of, topic_tokens
 from theworld.text.sentences import in_frame
 from theworld.text.tokens import fold_in_place, has_ideographs
@@ -104,7 +103,7 @@ class ChineseFollowUp(FollowUp):
     def _side_by_side(self) -> Sequence[str]:
         """Return the names that the question before puts side by side, or the one of them that the answer names."""
         names = pair_in(self.before.text)
-        answer = fold_in_place(last_answer(self.history)[0])
+        answer = fold_in_place(self.answer.text)
         chosen = [name for name in names if fold_in_place(name) in answer]
         return chosen if len(chosen) == 1 else names
 

@@ -22,8 +22,9 @@ from theworld.references.frames import (
     topic_change,
     with_context,
 )
-from theworld.references.history import last_answer, text_of
+from theworld.references.history import is_long, text_of, told
 from theworld.references.topics import (
+    CLEAR_OVERLAP,
     TIME,
     answering,
     asks_of_chat_alone,
@@ -51,8 +52,8 @@ AGAIN = "the question before, once more"
 Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24  # messages that are looked at, the last ones
 LONGEST_ANSWER = 80  # characters of the last answer that are context; half as many of a Chinese one say as much
-LONGEST_REPLY = 600  # characters, in Chinese half as many, of an answer that is told; a longer one is passages
 LONGEST_INLINE = 40  # characters of an item that takes the ordinal's place; a longer one is context, as a step is
+_ASKS_WHO = re.compile(r"(?i)谁|\bwho(?:m|se)?\b")
 _TITLE = re.compile("《([^》]{2,20})》：")
 _STEP = re.compile("step|phase|point|number|[步点點条條项項]", re.IGNORECASE)  # an item with a number
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
@@ -170,6 +171,13 @@ class FollowUp:
     def asked(self) -> str:
         """The user's last question as it was typed, but for capitals."""
         return self.said(self.before.source) if self.before.text else ""
+
+    @property
+    def answer(self) -> Antecedent:
+        """What was answered to it; empty, from -1, where nothing was."""
+        later = range(self.before.source + 1, len(self.history))
+        index = next((i for i in later if self.history[i].role == "assistant"), -1)
+        return Antecedent(text_of(self.history[index]) if index >= 0 else "", index)
 
     @cached_property
     def frame(self) -> tuple[str, str]:
@@ -296,8 +304,8 @@ class FollowUp:
                 yield i - 1, pair, asked
             answer = self.history[i].content or ""
             lists: Iterable[Listed] = lists_in(answer, steps=steps)
-            if wanted and len(answer) > LONGEST_REPLY // (1 + has_ideographs(answer)):
-                lists = (one for one in lists if overlap(wanted, f"{one.introduction} {one.items}"))
+            if wanted and told(self.history[i]) != answer:
+                lists = (one for one in lists if overlap(wanted, f"{one.introduction} {one.items}") >= CLEAR_OVERLAP)
             for found in sorted(lists, key=lambda one: -overlap(wanted, one.introduction)):
                 items = [_plain(item).strip(CLOSING + ";；") for item in found.items]
                 yield i, items, f"{asked} {found.introduction}"
@@ -330,9 +338,11 @@ class FollowUp:
             return self.changed(with_context(self.query, heading.text), span, kind, "the heading", heading, sure=False)
         if not self.before.text:
             return Standalone()
-        answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
+        answer = self.answer if kind == "pronoun" else Antecedent("", -1)
+        passages = answer.text and not _ASKS_WHO.search(self.asked)
+        text = told(self.history[answer.source]) if passages else answer.text
         frame = [self.filled] if whole else self.frame
-        said = [answered(self.asked, answer.text), *frame]
+        said = [answered(self.asked, text), *frame]
         alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
@@ -351,9 +361,9 @@ def dependent(span: Span, kind: Kind) -> Detected:
 def answered(question: str, answer: str) -> str:
     """Return the sentence of an answer that answers, or the items of a list it begins with, cut at a word's end.
 
-    Of a long one, which is passages, no more than the title it stands under, where the question asks 谁: a person's.
+    Of long passages no more than the title they stand under, where the question asks 谁: a person's.
     """
-    if len(answer) > LONGEST_REPLY // (1 + has_ideographs(answer)):
+    if is_long(answer):
         title = _TITLE.match(answer) if "谁" in fold_in_place(question) else None
         return title[1] if title else ""
     first, _, rest = answer.partition("\n")

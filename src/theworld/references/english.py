@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise, takewhile
 
-from theworld.references.context import LONGEST_REPLY, PREPOSITION, Antecedent, FollowUp, Span, Standalone, dependent
+from theworld.references.context import PREPOSITION, Antecedent, FollowUp, Span, Standalone, dependent
 from theworld.references.frames import CLOSING, FINITE, ORDINAL
-from theworld.references.history import last_answer, text_of
+from theworld.references.history import text_of, told
 from theworld.references.topics import answering, is_heading, looks_like_person, names_in, sure_names, topic_tokens
 from theworld.text import without_qualifier
 from theworld.text.sentences import in_frame
@@ -162,16 +162,16 @@ class EnglishFollowUp(FollowUp):
     def _is_person(self, name: Antecedent) -> bool:
         """Whether a name may be a person's: "Albums" is nobody where "album" is a word, nor a capital in passages."""
         usual = token_set(_CAPITALISED.sub(" ", " ".join(map(self.said, self.recent))))
-        told = len(self.said(name.source)) <= LONGEST_REPLY
-        return told and looks_like_person(name.text) and not token_set(name.text) <= usual
+        said = self.history[name.source]
+        return told(said) == (said.content or "") and looks_like_person(name.text) and not token_set(name.text) <= usual
 
     def _name_given(self, kind: str) -> Antecedent | None:
         """Return the new name in the answer to a question that asks who, or for "it" what, if it is all that this says.
 
         A person may be named in the sentence that answers. None where the question already spoke of someone.
         """
-        asks, (said, index) = _ASKS_NAME.match(self.before.text), last_answer(self.history)
-        if asks is None or bool(asks["who"]) is (kind == "it") or index < self.before.source:
+        asks, (said, index) = _ASKS_NAME.match(self.before.text), self.answer
+        if asks is None or bool(asks["who"]) is (kind == "it"):
             return None
         others = (name.text for name in sure_names(self.asked) if asks["who"] and " " in name.text)
         if any(match[kind] for match in _PRONOUN.finditer(self.asked)) or any(map(looks_like_person, others)):

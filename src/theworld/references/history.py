@@ -11,6 +11,7 @@ from typing import Any
 from theworld.references.config import LanguageCode, load_table
 from theworld.state import Message
 from theworld.state.answers import INSUFFICIENT, SEE_ALSO, UNSURE
+from theworld.text.tokens import has_ideographs
 
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}  # elsewhere -> ours
 _ROLES |= {role: role for role in ("user", "assistant", "system", "tool")}
@@ -43,11 +44,14 @@ def _convert(item: Any) -> Message:
     return Message(_ROLES.get(role.casefold(), role), _plain(get("content")), moment, turn_id, topic)
 
 
+LONGEST_REPLY = 600  # characters, in Chinese half as many, of an answer that is told
 _SAID_ABOUT_IT = (*UNSURE.values(), *SEE_ALSO.values(), *INSUFFICIENT.values())
 _PLACE = re.compile(
     rf"(?m)^(?:[^\n]{{1,300}}(?: › [^\n]{{0,300}}|\.\w{{1,5}}) \[\d{{1,3}}\][^\S\n]*"
     rf"|(?:{'|'.join(map(re.escape, _SAID_ABOUT_IT))})[^\n]*)(?:\n|\Z)"
 )  # A line above a passage (the document's title or file, the headings, the citation's number), or about the answer
+_PASSAGE = re.compile(rf"(?m)^(?:“[^”\n]{{1,300}}”: |《[^》\n]{{1,300}}》：)|{_PLACE.pattern.removeprefix('(?m)')}")
+"""Where an answer begins to show what was found, as `answers.said_text` and `answers.answer_text` write it."""
 
 
 def _plain(content: Any) -> str:
@@ -66,6 +70,21 @@ def text_of(message: Message) -> str:
     content = message.content or ""
     framed = message.role == "assistant" and ("[" in content or any(said in content for said in _SAID_ABOUT_IT))
     return _PLACE.sub("", content) if framed else content
+
+
+def told(message: Message) -> str:
+    """Return what a message says itself: of an answer that shows passages, what stands above the first of them.
+
+    One of another program that is long is passages too.
+    """
+    content = message.content or ""
+    found = _PASSAGE.search(content) if message.role == "assistant" else None
+    return content[: found.start()] if found else "" if is_long(content) else content
+
+
+def is_long(answer: str) -> bool:
+    """Return whether an answer is too long to be told."""
+    return len(answer) > LONGEST_REPLY // (1 + has_ideographs(answer))
 
 
 def last_answer(history: Sequence[Message]) -> tuple[str, int]:
