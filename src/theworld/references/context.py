@@ -72,6 +72,10 @@ _LEADING = re.compile(rf"(?i)^(?:({PREPOSITION})\s+)?((?:the|an?)\s+)?(.*)")  # 
 _NOUN = r"(?:(?:the|an?)\s+(?:[\w.&'’-]+\s+)?)?[\w.&'’-]+"
 """One noun, with an article also one that has a word before it."""
 _PHRASE = re.compile(rf"\b({PREPOSITION})\s+({_NOUN})(?=\s+{PREPOSITION}\b|\W*$)", re.IGNORECASE)
+_BEFORE_VERB = re.compile(
+    rf"(?i)\bd(?:o|oes|id)\s+(?:the|an?|my|your|our)\s+[\w-]+\s+({PREPOSITION})\s+((?:the|an?)\s+[\w.&'’-]+)(?=\s+[\w'’-]+\W*$)"
+)
+"""One at the end of the subject: of a dog in `What does a ticket for a dog cost?`, the verb is no part of it."""
 _LIKES = (
     re.compile(r"(?<![A-Za-z\d])(?:1[0-9]{3}|20[0-9]{2})(?:s\b|(?!\d))"),
     re.compile(
@@ -385,7 +389,8 @@ def refilled(value: str, frame: str) -> str | None:
     if not places and names_in(filler):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
     if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
-        places = [match.span(2) for match in _PHRASE.finditer(frame) if match[1].lower() == preposition.lower()]
+        phrases = [*_BEFORE_VERB.finditer(frame)] or [*_PHRASE.finditer(frame)]
+        places = [phrase.span(2) for phrase in phrases if phrase[1].lower() == preposition.lower()]
         filler = article * bool(places) + filler
     *kinds, head = filler.split() or [""]
     if kinds and not places:  # "development team" for "platform team"
