@@ -18,7 +18,7 @@ from theworld.ranking.contract import (
 from theworld.retrieval.channel import retrieval_deadline
 from theworld.retrieval.notes import NoteSource, with_mentions
 from theworld.settings import Settings
-from theworld.state import EVIDENCE_NOTES, Context, Degradation, QueryState, Update, context_of
+from theworld.state import EVIDENCE_NOTES, Context, Degradation, QueryState, Update, context_at
 
 STAGE = "rerank_candidates"
 
@@ -27,7 +27,7 @@ def rerank_candidates(
     state: QueryState, runtime: Runtime[Context], *, reranker: Reranker, notes: NoteSource, settings: Settings
 ) -> Update:
     """Order the candidates as a set of evidence; on timeout or error leave them as they were and say so."""
-    context = context_of(runtime)
+    context = context_at(state, runtime)
     top_k = context.top_k or settings.retrieval.top_k
     deadline = retrieval_deadline(state, context, settings.retrieval)
     pool = state.candidates[: max(settings.rerank.pool, top_k)]
@@ -48,7 +48,9 @@ def rerank_candidates(
             if state.ontology.described:
                 candidates = about_described_first(candidates, question, state.ontology)
             candidates = keep_fused_tail(candidates, EVIDENCE_NOTES)
-        candidates = newest_first(candidates, frozenset(question.tokens))
+        periods = question.times(context.now) if context.now else ()
+        years = {str(one.start.year) for one in periods if one.start and one.unit == "year"}  # last year
+        candidates = newest_first(candidates, years.union(question.tokens))
         candidates = with_mentions(candidates[:top_k], notes, state, context, settings, stage=STAGE, noted=noted)
         update |= {"candidates": candidates, "evidence": candidates[:EVIDENCE_NOTES]}
     return update

@@ -88,6 +88,14 @@ def test_other_numbers_of_headings_say_no_version() -> None:
     assert newest_first(codes, token_set("the name is wrong")) == codes
 
 
+def test_files_named_alike_up_to_their_year_are_versions_in_any_format() -> None:
+    prices = {"/d/价目表2025.docx": "单人间 300 元", "/d/茶.md": "茶要趁热喝", "/d/价目表 2026新.xlsx": "单人间 360 元"}
+    assert newest_first(found(prices), token_set("单人间多少钱"))[0].source == "/d/价目表 2026新.xlsx"
+    assert newest_first(found(prices), token_set("2025年单人间多少钱"))[0].source == "/d/价目表2025.docx"
+    by_year = {"/d/2025 fees.md": "A tent is 5 pounds.", "/d/2026 teas.md": "A tent is 5 pounds."}
+    assert newest_first(found(by_year), frozenset())[0].source == "/d/2025 fees.md"
+
+
 def test_documents_of_one_file_are_no_versions() -> None:
     notes = [one.model_copy(update={"source": "/d/corpus.jsonl"}) for one in found(GIVEN)]
     assert newest_first(notes, token_set("rent 2025")) == notes

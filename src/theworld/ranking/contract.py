@@ -194,17 +194,25 @@ SAME_WORDS = 0.6
 """Share of the shorter note's words that the other has, where both say the same of two versions."""
 
 
+def _without_version(source: str) -> str:
+    """Return a path without what differs between versions of a document: prices 2025.docx, prices 2026 new.xlsx."""
+    folder, _, file = source.rpartition("/")
+    name = file.rpartition(".")[0] or file
+    return _NUMBER.sub("#", f"{folder}/{_YEAR.split(name)[0].strip(' -_.') or name}")
+
+
 def newest_first(reranked: Sequence[Candidate], asked: AbstractSet[str]) -> list[Candidate]:
     """Return the candidates, of versions of one document the one that the question names first, or else the newest.
 
-    The paths of versions differ in numbers only: years, dates, releases; or they are parts of one document under
-    headings with other years, as sheets of a workbook are. Where the question names one (`asked` are its index tokens),
+    The paths of versions differ in numbers only: years, dates, releases, or by what follows the year of a file's name;
+    or they are parts of one document under headings with other years, as sheets of a workbook are. Where the question
+    names one (`asked` are its index tokens and the years that it means),
     all its notes come before those of the others; where it names none, of notes that say nearly the same that of the
     highest numbers. Notes change places with each other and no more: relevance stays with the place.
     """
     ordered, versions = list(reranked), defaultdict[str, list[int]](list)
     for place, one in enumerate(reranked):
-        versions[_NUMBER.sub("#", one.source)].append(place)
+        versions[_without_version(one.source)].append(place)
 
     def exchange(places: Sequence[int], key: Callable[[Candidate], Any]) -> None:
         found = [ordered[place] for place in places]
