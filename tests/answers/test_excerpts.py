@@ -89,7 +89,7 @@ def test_what_announces_and_what_is_announced(name: str, text: str, word: str, s
 CAFE = "The cafe is open unless one of these holds:\n\n* {}the owner sleeps\n* it is the second Sunday\n"
 INTRODUCED = [
     (CAFE.format("today " * 30), "Sunday", "The cafe is open unless one of these holds:"),
-    ("1. Go in:\n   - {}sit\n   - call the Sunday waiter\n".format("slowly " * 26), "waiter", "Go in:"),
+    ("1. Go in:\n   - {}sit\n   - call the Sunday waiter\n".format("slowly " * 26), "waiter", "1. Go in:"),
     (f"{'It has many rooms. ' * 25}Closed are:\n\n* {'both ' * 36}\n* the Sunday hall\n", "Sunday", "Closed are:"),
     (CAFE.replace("holds:", "holds.").format("today " * 30), "Sunday", ""),
 ]

@@ -43,7 +43,7 @@ def test_what_is_not_there_leaves_no_trace(sureness: str) -> None:
 def test_a_conversation_remembers_the_short_answer_and_the_first_passage_under_its_title() -> None:
     leave = LEAVE.model_copy(update={"title": "Leave"})
     answer = EVERYTHING.model_copy(update={"passages": (leave, PAY)})
-    assert said_text(answer, "en") == "1731 g\nLeave: A year."
+    assert said_text(answer, "en") == "1731 g\n“Leave”: A year."
     assert said_text(answer.model_copy(update={"short": ""}), "zh") == "《Leave》：A year."
     assert said_text(Answer(text="Nothing was found."), "en") == "Nothing was found."
 

@@ -34,6 +34,18 @@ def test_a_sign_within_an_address_or_code_ends_nothing(text: str, sentences: lis
 
 
 @pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("步骤如下。4. 删除附件。完成", ["步骤如下。", "4. 删除附件。", "完成"]),
+        ("3. Shake it.\n12. Pour it.", ["3. Shake it.", "12. Pour it."]),
+        ("The group has 12. Then go.", ["The group has 12.", "Then go."]),
+    ],
+)
+def test_the_number_of_an_item_belongs_to_it(text: str, sentences: list[str]) -> None:
+    assert [one.text for one in split_sentences(text)] == sentences
+
+
+@pytest.mark.parametrize(
     ("text", "kept"),
     [
         ("beech oak ash", "beech oak"),

@@ -27,6 +27,7 @@ _ABBREVIATIONS = frozenset(
 )
 _END = re.compile(r"[。！？!?；]+[”’」』）)\"']*|\.+[”’\")\]]*(?=\s|$)|\n{2,}|\n(?=\s*[-*#•\d])")
 _LAST_WORD = re.compile(r"([\w.]+)$")
+_ITEM_NUMBER = re.compile(r"(?:\A|[\n。！？!?；]|\.\s)\s*\d{1,3}\Z")
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
 
 
@@ -35,6 +36,8 @@ def _is_boundary(text: str, match: re.Match[str]) -> bool:
         return not (match.group().isascii() and "!" <= text[match.end() : match.end() + 1] <= "~")
     if not match.group().startswith("."):
         return True
+    if _ITEM_NUMBER.search(text, max(0, match.start() - 24), match.start()):
+        return False
     word = _LAST_WORD.search(text, max(0, match.start() - 24), match.start())
     if word is None:
         return True
