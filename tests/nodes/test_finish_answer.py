@@ -28,7 +28,7 @@ def test_messages_show_all_of_an_answer_and_history_what_is_remembered_of_it() -
     update = finish_answer(QueryState(result=answer, question="Who?"), None)  # type: ignore[arg-type]
     (message,) = update["messages"]
     assert message.content == answer.text
-    assert [one.content for one in update["history"]] == ["Who?", "Ada: She."]
+    assert [one.content for one in update["history"]] == ["Who?", "“Ada”: She."]
     assert [one.content for one in history_of([message])] == ["Ada: She."], "a thread's messages are read so too"
 
 

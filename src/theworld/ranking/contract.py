@@ -206,9 +206,9 @@ def newest_first(reranked: Sequence[Candidate], asked: AbstractSet[str]) -> list
 
     The paths of versions differ in numbers only: years, dates, releases, or by what follows the year of a file's name;
     or they are parts of one document under headings with other years, as sheets of a workbook are. Where the question
-    names one (`asked` are its index tokens and the years that it means),
-    all its notes come before those of the others; where it names none, of notes that say nearly the same that of the
-    highest numbers. Notes change places with each other and no more: relevance stays with the place.
+    names one (`asked` are its index tokens and the years that it means), all its notes come before those of the others;
+    where it names none, of notes that say nearly the same that of the highest numbers. Notes change places with each
+    other and no more: relevance stays with the place.
     """
     ordered, versions = list(reranked), defaultdict[str, list[int]](list)
     for place, one in enumerate(reranked):

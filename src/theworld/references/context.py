@@ -343,8 +343,8 @@ class FollowUp:
         if not self.before.text:
             return Standalone()
         answer = self.answer if kind == "pronoun" else Antecedent("", -1)
-        passages = answer.text and not _ASKS_WHO.search(self.asked)
-        text = told(self.history[answer.source]) if passages else answer.text
+        only_told = answer.source >= 0 and not _ASKS_WHO.search(self.asked)  # passages name who did it
+        text = told(self.history[answer.source]) if only_told else answer.text
         frame = [self.filled] if whole else self.frame
         said = [answered(self.asked, text), *frame]
         alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
