@@ -29,7 +29,7 @@ def test_messages_show_all_of_an_answer_and_history_what_is_remembered_of_it() -
     (message,) = update["messages"]
     assert message.content == answer.text
     assert [one.content for one in update["history"]] == ["Who?", "“Ada”: She."]
-    assert [one.content for one in history_of([message])] == ["Ada: She."], "a thread's messages are read so too"
+    assert [one.content for one in history_of([message])] == ["“Ada”: She."], "a thread's messages are read so too"
 
 
 def test_each_path_is_told_once() -> None:
