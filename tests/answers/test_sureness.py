@@ -148,6 +148,13 @@ def test_names_and_years_that_no_note_holds_make_unsure(
     assert found[-1] == unknown
 
 
+def test_the_name_of_a_document_says_its_year_and_where_it_lies_does_not() -> None:
+    asked = read_question("what was the fee in 2023")
+    [note] = candidates([0.9], [9.0], [0.8], "en", "The fee was 40.")
+    for update, unknown in (({"document_id": "fees-2023.md"}, 0.0), ({"source": "/home/2023/fees.md"}, 1.0)):
+        assert signs([note.model_copy(update=update)], asked, NOTES)[-1] == unknown
+
+
 def test_a_year_is_looked_for_in_the_notes_that_are_shown() -> None:
     """Among all that was found some note has any year."""
     notes = [*candidates([0.9] * SHOWN, [9.0] * SHOWN, [0.8] * SHOWN, "en", "The fee in 2024 was 40.")]

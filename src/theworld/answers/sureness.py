@@ -93,7 +93,7 @@ def _asks_for_unknown(question: Question, ranked: Sequence[Candidate]) -> bool:
     missing = names - frozenset[str]().union(*(token_set(f"{n.title} {n.text}") for n in ranked)) if names else set()
     if not (missing or question.identifiers or question.years):
         return False
-    held = ["\n".join((n.source, n.title, *n.section, n.lead, n.text)).casefold() for n in ranked]
+    held = ["\n".join((n.document_id, n.title, *n.section, n.lead, n.text)).casefold() for n in ranked]
     numbered = {name for name in missing if any(map(str.isdigit, name))}
     together = "".join("".join(held).split()) if numbered else ""
     return (

@@ -46,11 +46,11 @@ def _convert(item: Any) -> Message:
 
 LONGEST_REPLY = 600  # characters, in Chinese half as many, of an answer that is told
 _SAID_ABOUT_IT = (*UNSURE.values(), *SEE_ALSO.values(), *INSUFFICIENT.values())
-_PLACE = re.compile(
+_PLACE = (
     rf"(?m)^(?:[^\n]{{1,300}}(?: › [^\n]{{0,300}}|\.\w{{1,5}}) \[\d{{1,3}}\][^\S\n]*"
     rf"|(?:{'|'.join(map(re.escape, _SAID_ABOUT_IT))})[^\n]*)(?:\n|\Z)"
 )  # A line above a passage (the document's title or file, the headings, the citation's number), or about the answer
-_PASSAGE = re.compile(rf"(?m)^(?:“[^”\n]{{1,300}}”: |《[^》\n]{{1,300}}》：)|{_PLACE.pattern.removeprefix('(?m)')}")
+_PASSAGE = re.compile(rf"{_PLACE}|^(?:“[^”\n]{{1,300}}”: |《[^》\n]{{1,300}}》：)")
 """Where an answer begins to show what was found, as `answers.said_text` and `answers.answer_text` write it."""
 
 
@@ -69,7 +69,7 @@ def text_of(message: Message) -> str:
     """
     content = message.content or ""
     framed = message.role == "assistant" and ("[" in content or any(said in content for said in _SAID_ABOUT_IT))
-    return _PLACE.sub("", content) if framed else content
+    return re.sub(_PLACE, "", content) if framed else content
 
 
 def told(message: Message) -> str:

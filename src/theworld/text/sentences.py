@@ -28,6 +28,7 @@ _ABBREVIATIONS = frozenset(
 _END = re.compile(r"[。！？!?；]+[”’」』）)\"']*|\.+[”’\")\]]*(?=\s|$)|\n{2,}|\n(?=\s*[-*#•\d])")
 _LAST_WORD = re.compile(r"([\w.]+)$")
 _ITEM_NUMBER = re.compile(r"(?:\A|[\n。！？!?；]|\.\s)\s*\d{1,3}\Z")
+"""A number that begins a line or follows a sentence: the stop behind it ends nothing."""
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
 
 
