@@ -106,7 +106,6 @@ def test_an_item_stands_under_what_announces_it(text: str, word: str, lead: str)
 @pytest.mark.parametrize(
     ("text", "word", "room", "shown"),
     [
-        ("name,phone,class\nAnn,11,red\nBob,12,blue\nCid,13,green", "phone", 60, "Ann,11,red\nBob,12,blue"),
         (f"Prices.\n\n{TABLE}", "pump", 70, "| pump | 20 euros |"),
         (
             "Is it open?\n\nOn Mondays.\n\nAre dogs allowed?\n\nOn a lead.",
@@ -119,7 +118,6 @@ def test_an_item_stands_under_what_announces_it(text: str, word: str, lead: str)
         ("Is it open?\n\nOn Mondays.\n\nDogs stay out.", "dog", 30, "Dogs stay out."),
     ],
     ids=[
-        "the header of CSV says nothing",
         "no rule without header",
         "its question",
         "which does not fit",
@@ -128,7 +126,6 @@ def test_an_item_stands_under_what_announces_it(text: str, word: str, lead: str)
     ],
 )
 def test_where_a_part_begins(text: str, word: str, room: int, shown: str) -> None:
-    kind = "table" if text.startswith("name") else "paragraph"
-    note = StoredNote("a#0", "a", "default", "A", "a.md", 0, text, 0, len(text), "en", {}, kind=kind)
+    note = StoredNote("a#0", "a", "default", "A", "a.md", 0, text, 0, len(text), "en", {})
     start, end, _, _ = best_excerpt(note, QuestionCoverage(QuestionWords([word], [text])), room, "")
     assert text[start:end] == shown

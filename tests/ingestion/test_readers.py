@@ -319,7 +319,8 @@ def test_email(tmp_path: Path, kind: str) -> None:
     assert document.text.startswith("From: Ann Berg <ann@example.com>\nTo: all@example.com\nDate: Tue, 12 Mar 2019 ")
     assert "laptops have 16 GB = enough. 请在周五前报名，很长的一行" in document.text
     assert "<" not in document.text.split("Date")[1]
-    assert document.text.endswith(f"## a.csv\n\nwho;what\nAnn;Dell\n\nAttached: {'很' * 90}.docx, photo.png\n")
+    table = "| who | what |\n| --- | --- |\n| Ann | Dell |"
+    assert document.text.endswith(f"## a.csv\n\n{table}\n\nAttached: {'很' * 90}.docx, photo.png\n")
     assert not (tmp_path.parent / "a.csv").exists()
 
 
@@ -399,7 +400,8 @@ def test_mailbox(tmp_path: Path) -> None:
     assert document.title == "our mails"
     assert document.text == (
         "## Offer 0\n\nFrom: Ann <a@b.c>\n\n>From here on 9,100.\n\n"
-        "## Offer 2\n\nFrom: Ann <a@b.c>\n\n报名截止周五。\n\n### a.csv\n\nwho;what\n\nAttached: b.docx\n"
+        "## Offer 2\n\nFrom: Ann <a@b.c>\n\n报名截止周五。\n\n"
+        "### a.csv\n\n| who | what |\n| --- | --- |\n\nAttached: b.docx\n"
     )
     assert {block.section for block in document.blocks} == {("Offer 0",), ("Offer 2",), ("Offer 2", "a.csv")}
 

@@ -157,9 +157,12 @@ def test_without_grammars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 TABLES = [
     ("a.csv", "name,note\r\nA,\"two\r\nlines, \"\"x\"\"\"\r\n\r\nB,c\r\n",
-     ["name,note", 'A,"two\r\nlines, ""x"""', "B,c"]),
-    ("a.csv", "名称;价格\n甲;1\n乙;2", ["名称;价格", "甲;1", "乙;2"]),
-    ("a.tsv", "a\tb, c\n1\t2, 3\n", ["a\tb, c", "1\t2, 3"]),
+     ["name | note", 'A | two lines, "x"', "B | c"]),
+    ("a.csv", "名称;价格;\n甲;1;\n乙;2;", ["名称 | 价格", "甲 | 1", "乙 | 2"]),
+    ("a.csv", "a,b\n1,2,of 7|8\n3\n", ["a | b | ", "1 | 2 | of 7\\|8", "3 |  | "]),
+    ("a.csv", "Name;Price, net;Left\nA;1,5;3\nB;2,5;4\nC, new;4,0;7\n",
+     ["Name | Price, net | Left", "A | 1,5 | 3", "B | 2,5 | 4", "C, new | 4,0 | 7"]),
+    ("a.tsv", "a\tb, c\n1\t2, 3\n", ["a | b, c", "1 | 2, 3"]),
     ("a.csv", "remark\nGood\nGood, but dear\nBad\nFine\n", ["remark", "Good", "Good, but dear", "Bad", "Fine"]),
     ("a.csv", "\ufeffone\ntwo\n", ["one", "two"]),
     ("a.csv", "a,b\n\"never closed,1\n" + "x,2\n" * 50_000, ["a,b", '"never closed,1', *["x,2"] * 50_000]),
@@ -172,26 +175,28 @@ def test_table(tmp_path: Path, name: str, text: str, rows: list[str]) -> None:
     path.write_text(text, encoding="utf-8", newline="")
     (document,) = tables.read(path)
     (block,) = document.blocks
-    assert (block.kind, block.section, document.text) == ("table", (), text.removeprefix("\ufeff"))
+    header, *lines = (f"| {row} |" for row in rows)
+    assert (block.kind, block.section, block.start, block.end) == ("table", (), 0, len(document.text))
     assert block.lead is not None
-    assert [document.text[slice(*span)] for span in (block.lead, *block.parts)] == rows
+    lead, *parts = (document.text[slice(*span)] for span in (block.lead, *block.parts))
+    assert (lead, parts) == (f"{header}\n|{' --- |' * (header.count(' | ') + 1)}", lines)
 
 
 def test_lines_above_the_header_of_a_table(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("Rooms of hall 7\nMade in May;;\n\nroom;degrees;wet\nA;18;40\nB;;\n")
     (document,) = tables.read(tmp_path / "a.csv")
     above, table = document.blocks
-    assert (above.kind, document.text[above.start : above.end]) == ("paragraph", "Rooms of hall 7\nMade in May;;")
+    assert (above.kind, document.text[above.start : above.end]) == ("paragraph", "Rooms of hall 7\nMade in May")
     assert table.lead is not None
     assert [document.text[slice(*span)] for span in (table.lead, *table.parts)] == [
-        "room;degrees;wet", "A;18;40", "B;;",
+        "| room | degrees | wet |\n| --- | --- | --- |", "| A | 18 | 40 |", "| B |  |  |",
     ]  # fmt: skip
 
 
 def test_table_of_one_row(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n")
     (document,) = tables.read(tmp_path / "a.csv")
-    assert (document.blocks[0].parts, document.blocks[0].lead) == (((0, 3),), None)
+    assert (document.text, document.blocks[0].lead) == ("| a | b |\n| --- | --- |", None)
 
 
 ROOMS = [{"room": f"R{i}", "use": "Töpferei 陶艺", "open": ["9-12", {"on": "Sunday", "from": 14}]} for i in range(40)]

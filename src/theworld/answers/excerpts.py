@@ -159,8 +159,6 @@ def _run_begins(note: Note, units: Sequence[tuple[int, int]], leads: Sequence[st
 
 def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", "table", "text", "question"]:
     """Return how a unit only leads to the next one, as a table's header, announcing a block, asking; "" where not."""
-    if i == 0 and note.kind == "table" and _opening(note, units[0][1]):
-        return "table"
     unit, after = note.text[slice(*units[i])], note.text[slice(*units[i + 1])] if i + 1 < len(units) else ""
     if _RULE.fullmatch(unit.rstrip()) or _RULE.fullmatch(after.rstrip()):
         return "table"
@@ -182,8 +180,7 @@ def _opening(note: Note, start: int) -> str:
     if is_row(note.text[start:]):
         above = list(takewhile(is_row, reversed(note.text[:start].splitlines())))
         return "\n".join(above[:-3:-1]) if len(above) > 1 and _RULE.fullmatch(above[-2]) else ""
-    first = note.text.partition("\n")[0].rstrip()
-    return first if note.kind == "table" and not note.lead and start >= len(first) and first[:1] not in "[{" else ""
+    return ""
 
 
 def _announcement(text: str, start: int) -> str:

@@ -25,7 +25,7 @@ from theworld.text import without_qualifier
 if TYPE_CHECKING:
     from theworld.models.registry import Models
 
-PROCESSING = "notes-27"
+PROCESSING = "notes-28"
 """Changes whenever the same text would be processed in another way, so that everything is made anew. Hashes begin with
 it: what was made by an earlier version is known by that."""
 

@@ -1,7 +1,8 @@
 """Tables: as text (CSV, TSV), rows of cells and tables of HTML as Markdown; corpora in the BEIR layout.
 
-A table as text is read as it is written: one block whose parts are its rows and whose lead is the first. The delimiter
-is found by the csv module; a row may hold line breaks within quotes. Where quotes are never closed, lines are the rows.
+A table as text becomes one of Markdown: a block whose parts are its rows and whose lead is the first. The delimiter is
+the one that gives most rows the same number of values; where a quote is never closed, and in one column, lines are the
+rows.
 A corpus is JSON lines of `_id`, `title`, `text` and optional `metadata` and `aliases`; other JSON lines are rows.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from io import StringIO
@@ -57,29 +59,33 @@ def read(path: Path) -> Iterator[SourceDocument]:
     Lines above it are a paragraph.
     """
     text = require_text(read_text(path), path)
+
+    def agreeing(delimiter: str) -> tuple[int, int]:
+        """Return how many rows have as many values as each other, and how many values these are."""
+        widths = Counter(map(len, csv.reader(StringIO(text[:_SAMPLE], newline=""), delimiter=delimiter)))
+        return max(((rows, width) for width, rows in widths.items() if width > 1), default=(0, 0))
+
+    delimiter = max(",;\t|" if path.suffix.lower() == ".csv" else "\t,;|", key=agreeing)
     try:
-        delimiter = csv.Sniffer().sniff(text[:_SAMPLE], delimiters=",;\t|").delimiter
-    except csv.Error:  # one column, or rows of different length
-        delimiter = max(",;\t|" if path.suffix.lower() == ".csv" else "\t,;|", key=text[:_SAMPLE].count)
-    lines = StringIO(text, newline="")
-    rows, several, start = list[tuple[int, int]](), list[bool](), 0
-    try:
-        for values in csv.reader(lines, delimiter=delimiter):
-            row = text[start : lines.tell()]
-            if row.strip():
-                several.append(sum(map(bool, map(str.strip, values))) > 1)
-                rows.append((start + len(row) - len(row.lstrip("\r\n\ufeff")), start + len(row.rstrip("\r\n"))))
-            start += len(row)
+        rows = [
+            cells for cells in csv.reader(StringIO(text, newline=""), delimiter=delimiter) if any(map(str.strip, cells))
+        ]
     except csv.Error:  # a field as long as a file: a quote that is never closed
-        rows, several = [match.span() for match in _LINE.finditer(text) if match.group().strip()], []
+        rows = []
+    several = [sum(map(bool, map(str.strip, cells))) > 1 for cells in rows]
     above = several.index(True) if True in several[: MOST_ABOVE + 1] else 0
     if 2 * sum(several[above:]) <= len(several) - above:  # a column of sentences, some with a comma
-        above = 0
-    header, *parts = rows[above:]
-    blocks = [Block("table", header[0], rows[-1][1], parts=tuple(parts or [header]), lead=header if parts else None)]
-    if above:
-        blocks.insert(0, Block("paragraph", rows[0][0], rows[above - 1][1]))
-    yield SourceDocument(title_from_name(path), text, blocks=tuple(blocks))
+        rows, above = [[line] for line in _LINE.findall(text) if line.strip()], 0
+    said = "\n".join(" ".join(filter(None, map(str.strip, cells))) for cells in rows[:above])
+    table = markdown_table([(cell, 1, 1) for cell in cells] for cells in rows[above:])
+    begins = len(said) + 2 * bool(said)
+    _, rule, *parts = [(begins + line.start(), begins + line.end()) for line in _LINE.finditer(table)]
+    lead = (begins, rule[1]) if parts else None
+    blocks = [Block("table", begins, begins + len(table), parts=tuple(parts), lead=lead)]
+    if said:
+        blocks.insert(0, Block("paragraph", 0, len(said)))
+    shown = "\n\n".join(filter(None, (said, table)))
+    yield SourceDocument(title_from_name(path), shown, blocks=tuple(blocks))
 
 
 def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> str:
