@@ -107,8 +107,9 @@ def test_of_passages_only_what_stands_above_them_is_context(shown):
     assert alone == "Which of these is new (Twelve commands)?"
 
 
-def test_an_answer_to_thanks_is_no_context():
-    said = ["How much is the sauna?", "Ten euros.", "Thanks!", "You are welcome. Ask me more."]
+@pytest.mark.parametrize("thanks", ["Thanks!", "thanks a lot", "Many thanks, cheers", "谢谢你的帮助"])
+def test_an_answer_to_thanks_is_no_context(thanks):
+    said = ["How much is the sauna?", "Ten euros.", thanks, "You are welcome. Ask me more."]
     history = [Message("assistant" if place % 2 else "user", text) for place, text in enumerate(said)]
     assert ReferenceResolver().resolve("Is it open on Sundays?", history).standalone_query == (
         "Is it open on Sundays (Ten euros; much sauna)?"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
+from theworld.questions import read_question
 from theworld.references.config import ASKING, RANKS, pattern_of
 from theworld.references.frames import (
     CLOSING,
@@ -58,9 +59,7 @@ _TITLE = re.compile("《([^》]{2,20})》：")
 _STEP = re.compile("step|phase|point|number|[步点點条條项項]", re.IGNORECASE)  # an item with a number
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|[：。]")
-_SMALL_TALK = (
-    r"«english.small_talk»(?:[\s,!.]+«english.small_talk»)*|(?=.{1,20}$)(?:«chinese.small_talk»[\s，。！,.!~～]*)+"
-)
+_NODS = r"«english.nods»(?:[\s,!.]+«english.nods»)*|(?=.{1,20}$)(?:«chinese.nods»[\s，。！,.!~～]*)+"
 _FORM = r"\W*(?:«language.around_form»\W*)*«language.form»\W*(?:«language.around_form»\W*)*"
 PREPOSITION = "(?:in|on|for|at|of|with|to|from|by|over|under|without)"
 _SAYS_NO_MORE = re.compile(rf"(?i)(?:\b(?:and|or|so|no|what|how|about|{PREPOSITION})\b|[那呢么还有不是对]|\W)*")
@@ -135,8 +134,8 @@ class Standalone:
 @lru_cache(maxsize=4096)
 def is_small_talk(text: str) -> bool:
     """Return whether a message is a greeting, thanks, a nod or a mere change of topic, which depends on nothing."""
-    small = pattern_of(_SMALL_TALK).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…"))
-    return small is not None or topic_change(text) == len(text)
+    nod = pattern_of(_NODS).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…"))
+    return nod is not None or read_question(text[:200]).small_talk or topic_change(text) == len(text)
 
 
 class FollowUp:

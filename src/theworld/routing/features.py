@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
-from theworld.packages import load_table
 from theworld.questions import read_question
 from theworld.questions.names import IDENTIFIER, QUOTED
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.text import Language, cjk_share
-from theworld.text.tokens import CJK_RANGES
+from theworld.text.phrases import word_patterns
 
 SignalKind = Literal["statistics", "relation", "open"]
 """What words tell a question to want: a section of data/signals.yaml."""
@@ -75,12 +74,7 @@ class Features(NamedTuple):
 @cache
 def signals() -> dict[str, re.Pattern[str]]:
     """Return one pattern per section, compiled from data/signals.yaml."""
-    letter, patterns = rf"[^\W_{CJK_RANGES}]", {}
-    for kind, words in load_table("theworld.routing", "data/signals.yaml").items():
-        latin = [rf"(?<!{letter})(?:{word})(?!{letter})" for word in words["en"]]
-        cjk = [f"(?:{word})" for word in words["zh"]]
-        patterns[kind] = re.compile("|".join(sorted(latin + cjk, key=len, reverse=True)))
-    return patterns
+    return word_patterns("theworld.routing", "data/signals.yaml")
 
 
 # Every repetition has a bound: a question of 20,000 characters is looked at from each of its places.
@@ -95,7 +89,6 @@ _LITERAL_ASK = re.compile(
     r"文件|名为|全文|原文|条款|一词|出自|哪里|函数|字样|的"
 )
 _NAME_EN = re.compile(r"(?<=[a-z,] )[A-Z][a-z][\w'’.-]*")
-_LETTERS = re.compile(r"[^\W_]")
 LONGEST_READ = 2_000
 """Characters of a query that are looked at: of a longer one half at its beginning, half at its end."""
 
@@ -117,14 +110,13 @@ def features_of(
     for literal in (QUOTED, IDENTIFIER, _CODE):
         rest = literal.sub("", rest)
     left = len(re.findall(r"\w", _LITERAL_ASK.sub("", rest)))
-    beside, chat = signals()["smalltalk"].subn(" ", question.folded)
     budget = context.deadline_ms or settings.retrieval.deadline_ms
     view = database or DatabaseView()
     mixed = 0.3 < cjk_share(query) < 1 and bool(re.search(r"[A-Z][a-zA-Z]+", query))
     return Features(
         language=question.language,
         signals=found,
-        smalltalk=short and chat > 0 and not _LETTERS.search(signals()["beside_smalltalk"].sub(" ", beside)),
+        smalltalk=short and question.small_talk,
         literal=0.0 if rest == plain else 1.0 - min(1.0, left / len("".join(query.split()))),
         quoted=bool(QUOTED.search(query)),
         named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or mixed,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 
+from theworld.packages import load_table
 from theworld.text.sentences import apart
 from theworld.text.tokens import CJK_RANGES, fold, has_ideographs, stem
 
@@ -91,6 +93,17 @@ def longest(found: Sequence[Found[T]]) -> list[Found[T]]:
     """Return phrases that do not overlap, in order of place: the longest win, of equally long ones the leftmost."""
     ordered = sorted(found, key=lambda f: (f.start - f.end, f.start))
     return sorted(apart(ordered, lambda f: (f.start, f.end)), key=lambda f: f.start)
+
+
+@cache
+def word_patterns(package: str, name: str) -> dict[str, re.Pattern[str]]:
+    """Return one pattern per section of a table in a package: "en" matches whole words, "zh" anywhere."""
+    letter, patterns = rf"[^\W_{CJK_RANGES}]", {}
+    for kind, words in load_table(package, name).items():
+        latin = [rf"(?<!{letter})(?:{word})(?!{letter})" for word in words["en"]]
+        cjk = [f"(?:{word})" for word in words["zh"]]
+        patterns[kind] = re.compile("|".join(sorted(latin + cjk, key=len, reverse=True)))
+    return patterns
 
 
 def last_break(text: str, start: int, end: int) -> int:
