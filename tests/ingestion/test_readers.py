@@ -381,6 +381,21 @@ def test_email_that_an_editor_saved_in_utf_16(tmp_path: Path, label: str) -> Non
     assert (document.title, document.text) == ("报价", f"From: 张三 <a@b.c>\n\n{OFFER}\n")
 
 
+@pytest.mark.parametrize(
+    "plain", ["", "View this message as HTML.", "Tubes for the workshop: 60 pieces. Tyres: 4 pieces."]
+)
+def test_a_message_is_read_as_its_page_where_that_says_much_more(tmp_path: Path, plain: str) -> None:
+    message = EmailMessage()
+    message.set_content(plain)
+    rows = (("Article", "Pieces"), ("Tubes", "60"), ("Tyres", "4"))
+    page = f"<table>{''.join(f'<tr><td>{name}</td><td>{number}</td></tr>' for name, number in rows)}</table>"
+    message.add_alternative(page, subtype="html")
+    (tmp_path / "a.eml").write_bytes(message.as_bytes())
+    table = "| Article | Pieces |\n| --- | --- |\n| Tubes | 60 |\n| Tyres | 4 |"
+    text = read_one(tmp_path / "a.eml").text.strip()
+    assert text.endswith(plain if "60" in plain else table)
+
+
 def test_mailbox(tmp_path: Path) -> None:
     with closing(mailbox.mbox(tmp_path / "our-mails.mbox")) as box:
         for number, words in enumerate(("From here on 9,100.", "", "报名截止周五。")):

@@ -60,6 +60,9 @@ _EVERY = {"daily": "days", "weekly": "weeks", "monthly": "months", "yearly": "ye
 _WHICH = re.compile(r"([+-]?)(\d*)([A-Z]*)")
 _DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:\d+S)?)?")
 _UNITS = ("weeks", "days", "h", "min")
+_BODIES = (("plain",), ("html",))
+MUCH_LONGER = 2
+"""How many times as long as the plain text its page must be to be read instead of it: that says "See the HTML" then."""
 _TITLES = ("SUMMARY", "FN")
 _KEPT = {
     *_NAMES, "LOCATION", "DESCRIPTION", "ORGANIZER", "ATTENDEE", "URL", "CATEGORIES", "DURATION", "BDAY", "EMAIL",
@@ -178,13 +181,12 @@ def _parts_of(path: Path) -> tuple[dict[str, str], str, list[EmailMessage]]:
     message = _parsed(path)
     try:
         fields = {name: " ".join(str(message[name]).split()) for name in ("Subject", *_SHOWN) if message[name]}
-        body = message.get_body(("plain", "html"))
-        words = "" if body is None else _words_of(body, path)
+        plain, page = ("" if part is None else _words_of(part, path) for part in map(message.get_body, _BODIES))
         files = [part for part in message.iter_attachments() if isinstance(part, EmailMessage)]
     except (LookupError, ValueError, AttributeError) as error:
         raise _undecodable(path, error) from error
-    of_a_page = body is not None and body.get_content_subtype() == "html"
-    return fields, html.markdown_of(words) if of_a_page else words, files
+    shown = html.markdown_of(page) if page else ""
+    return fields, plain if len(plain.strip()) * MUCH_LONGER > len(shown) else shown, files
 
 
 def _text_of(content: bytes, ending: str, attached: Reader) -> str:
