@@ -217,7 +217,8 @@ def _going_on(taken: Sequence[_Piece], between: ReadText, around: Around) -> Ite
     """Yield the note after the last one taken: what its end announces, or what the best note's section goes on with."""
     piece, first = taken[-1], taken[0].note
     note, led = piece.note, announces(piece.text)
-    if piece.end == len(note.text) and (led or note.ordinal == first.ordinal + len(taken) - 1):
+    on = note.kind != "table" and note.ordinal == first.ordinal + len(taken) - 1  # further rows are others
+    if piece.end == len(note.text) and (led or on):
         near = note if led else first
         after = around(near.document_id, near.ordinal).get(note.ordinal + 1)
         if after is None:
@@ -246,7 +247,11 @@ def _fitting(
     One that is `following` what was taken last goes on from its beginning where that announces it, or it is code.
     """
     room = left - len(_place(note)) - FRAME
-    lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
+    lead = note.lead
+    if len(lead) >= LEAD_SHARE * room and (taken or note.kind != "table"):
+        if note.kind == "table":
+            return _Piece(note, 0, 0)  # rows without their header tell nobody anything
+        lead = ""
     room -= len(lead) + len(_below(lead))
     if not alone:
         room = min(room, int(FIRST_SHARE * limit))
