@@ -446,6 +446,38 @@ def test_rows_of_a_table_stand_under_its_header() -> None:
     assert len(inside.text) <= 400
 
 
+def as_table(note: Candidate) -> Candidate:
+    return note.model_copy(update={"kind": "table"})
+
+
+def test_rows_whose_header_does_not_fit_are_not_shown_without_it() -> None:
+    header = f"| Row | {'A long name of a column | ' * 5}\n|{' --- |' * 6}"
+    row = f"| cup 2 | {'x | ' * 5}"
+    document = Document((LEAVE, f"Each cup is washed. {'It is dried. ' * 20}"), (PAY, row, header))
+    text, table = document.candidates(0, 1)
+    assert [one.note_id for one in shown("cup", [text, as_table(table)], document, limit=700)] == [
+        "staff.md#0",
+        "staff.md#1",
+    ]
+    assert [one.note_id for one in shown("cup", [text, as_table(table)], document, limit=600)] == ["staff.md#0"]
+    (alone,) = shown("cup", [as_table(table)], document, limit=300)
+    assert alone.text == f"{header}\n| … |\n{row}"
+
+
+def test_further_rows_of_a_table_come_after_other_notes() -> None:
+    header, row = "| Cup | Price |\n| --- | --- |", "| cup {} | 3 euros and some cents |"
+    rows = [row.format(i) for i in range(4)]
+    notes = [(PAY, f"{header}\n{rows[0]}"), *((PAY, one, header) for one in rows[1:]), (LEAVE, "A cup may be washed.")]
+    document = Document(*notes, gap="\n")
+    first, other = document.candidates(0, 4)
+    assert [one.note_id for one in shown("cup 0", [as_table(first), other], document, limit=140)] == [
+        "staff.md#0",
+        "staff.md#4",
+    ]
+    (passage, _) = shown("cup 0", [as_table(first), other], document, limit=250)
+    assert passage.text == "\n".join([header, *rows[:2]])
+
+
 HEADER = "| No | Tool |\n| --- | --- |\n"
 
 

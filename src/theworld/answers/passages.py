@@ -53,7 +53,7 @@ NOTES = 6
 LEAST_SHARE = 0.08
 """Share of the limit that must be left for a piece of a note that does not fit."""
 LEAD_SHARE = 0.5
-"""Share of what is left that a lead may take; a longer one is left out."""
+"""Share of what is left that a lead may take; a longer one is left out, the header of a table with its rows."""
 FIRST_SHARE = 0.75
 """Share of the limit that one note may take where others follow it, which often hold what it lacks."""
 CLEARLY = 1.25
@@ -197,6 +197,8 @@ def _taken(
         note = waiting.popleft()
         if any(_lines(note) <= _lines(one.note) for one in taken):
             continue  # what stands on many pages is shown once, under whatever level of heading
+        if taken and note.kind == "table" and len(note.lead) >= LEAD_SHARE * left:
+            continue
         alone = len(ranked) == 1
         room = left if alone or len(taken) >= coverage.parts else min(left, limit // coverage.parts)
         piece = _fitting(note, coverage, room, limit, taken, alone=alone, following=following)
@@ -247,11 +249,7 @@ def _fitting(
     One that is `following` what was taken last goes on from its beginning where that announces it, or it is code.
     """
     room = left - len(_place(note)) - FRAME
-    lead = note.lead
-    if len(lead) >= LEAD_SHARE * room and (taken or note.kind != "table"):
-        if note.kind == "table":
-            return _Piece(note, 0, 0)  # rows without their header tell nobody anything
-        lead = ""
+    lead = _shown_lead(note, room)
     room -= len(lead) + len(_below(lead))
     if not alone:
         room = min(room, int(FIRST_SHARE * limit))
@@ -275,6 +273,11 @@ def _fitting(
     lead = opening or ELSEWHERE * (start > 0 and room > len(ELSEWHERE))
     goes_on = room > len(ELSEWHERE) + len(GOES_ON) and bool(note.text[end:].strip())
     return _Piece(note, start, end, lead, goes_on)
+
+
+def _shown_lead(note: Note, room: int) -> str:
+    """Return a note's lead where it leaves enough room, "" else; a table's header needs only fit, rows need it."""
+    return note.lead if len(note.lead) < (room if note.kind == "table" else LEAD_SHARE * room) else ""
 
 
 def _section_asked(note: Note, coverage: QuestionCoverage, taken: Sequence[_Piece]) -> _Piece | None:

@@ -32,7 +32,7 @@ from theworld.text.calendar import MONTH, MONTHS
 from theworld.text.dates import find_dates
 from theworld.text.identity import names_in
 from theworld.text.numerals import read_numeral
-from theworld.text.phrases import Unit, units, word_patterns
+from theworld.text.phrases import Unit, units
 from theworld.text.quantities import Quantity, find_quantities
 from theworld.text.time_ranges import TimeRange, find_time_ranges
 from theworld.text.tokens import function_words, has_ideographs, simplified
@@ -52,7 +52,6 @@ _DAY = re.compile(
 )
 """The day beside a month."""
 _MEANING = re.compile("[是叫有]?(?:什[么麼]|甚[么麼]|啥)意思")
-_LETTER = re.compile(r"[^\W_]")
 _LATIN_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*")
 MOST_PARTS = 4
 _AROUND = " ，,。.？?；;"
@@ -226,13 +225,6 @@ class Question:
     def answer_type(self) -> AnswerType:
         """The type of answer it expects."""
         return expected_answer_type(self.simplified, self.language)
-
-    @_Once
-    def small_talk(self) -> bool:
-        """Whether it is small talk from beginning to end: any other letter or digit makes it a question."""
-        words = word_patterns("theworld.questions", "small_talk.yaml")
-        rest, found = words["small_talk"].subn(" ", self.folded)
-        return found > 0 and not _LETTER.search(words["beside_small_talk"].sub(" ", rest))
 
     @_Once
     def parts(self) -> tuple[str, ...]:

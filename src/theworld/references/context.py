@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-from theworld.questions import read_question
 from theworld.references.config import ASKING, RANKS, pattern_of
 from theworld.references.frames import (
     CLOSING,
@@ -40,9 +39,9 @@ from theworld.references.topics import (
     with_capitals,
 )
 from theworld.state import Message, ReferenceScope, ReferenceType
-from theworld.text import place_of
+from theworld.text import fold, place_of
 from theworld.text.calendar import MONTH, Interval
-from theworld.text.phrases import PhraseTable
+from theworld.text.phrases import PhraseTable, is_small_talk
 from theworld.text.sentences import ITEM_LINE, Listed, in_frame, lists_in
 from theworld.text.tokens import CJK_RANGES, fold_in_place, has_ideographs, token_set
 
@@ -132,10 +131,10 @@ class Standalone:
 
 
 @lru_cache(maxsize=4096)
-def is_small_talk(text: str) -> bool:
+def depends_on_nothing(text: str) -> bool:
     """Return whether a message is a greeting, thanks, a nod or a mere change of topic, which depends on nothing."""
     nod = pattern_of(_NODS).fullmatch(fold_in_place(text[:200]).strip(CLOSING + ",，~～…"))
-    return nod is not None or read_question(text[:200]).small_talk or topic_change(text) == len(text)
+    return nod is not None or is_small_talk(fold(text[:200])) or topic_change(text) == len(text)
 
 
 class FollowUp:
@@ -166,7 +165,7 @@ class FollowUp:
         """The user's last question, made to stand alone, small talk and what is about the chat left out; else empty."""
         for index in self.recent:
             text = self.said(index).strip() if self.history[index].role == "user" else ""
-            if text and not is_small_talk(text) and not asks_of_chat_alone(text):
+            if text and not depends_on_nothing(text) and not asks_of_chat_alone(text):
                 return Antecedent(self.alone(text, self.history[:index]), index)
         return Antecedent("", -1)
 

@@ -18,7 +18,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from theworld.references.config import RANKS, LanguageCode, ReferenceResolverConfig, any_of, load_table, pattern_of
-from theworld.references.context import is_small_talk
+from theworld.references.context import depends_on_nothing
 from theworld.references.frames import RETURN
 from theworld.references.history import as_messages, in_zone, last_answer, last_turns, said_within, text_of, transcript
 from theworld.references.topics import CLEAR_OVERLAP, asks, chat_question, overlap, topic_in, topic_tokens
@@ -270,7 +270,7 @@ def _counted(folded: str, asked: Sequence[int]) -> tuple[str, int | None]:
 def _messages_of(role: str, history: Sequence[Message]) -> list[int]:
     """Return the messages that say something; of the user's those that are no small talk."""
     said = ((i, text_of(message)) for i, message in enumerate(history) if message.role == role)
-    return [i for i, text in said if text.strip() and not (role == "user" and is_small_talk(text))]
+    return [i for i, text in said if text.strip() and not (role == "user" and depends_on_nothing(text))]
 
 
 def _asked_last(wanted: frozenset[str], history: Sequence[Message], asked: Sequence[int]) -> int | None:

@@ -23,7 +23,7 @@ from theworld.references.context import (
     Span,
     Standalone,
     dependent,
-    is_small_talk,
+    depends_on_nothing,
 )
 from theworld.references.detection import find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
@@ -207,7 +207,7 @@ def _standalone(query: str, history: Sequence[Message], antecedent: str | None =
         return Standalone(text, goes_on, (asked.text,), (asked.source,), (), "the question that it goes back to")
     rules = ChineseFollowUp if has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1), depth)
-    if is_small_talk(query):
+    if depends_on_nothing(query):
         return follow_up.corrected() or Standalone()
     found = follow_up.corrected() or follow_up.again() or follow_up.rewritten()
     return found if depth or found.reason else replace(found, before=follow_up.before)
@@ -229,7 +229,7 @@ def _in_context(query: str, history: Sequence[Message], alone: Standalone, depth
     """
     chinese = has_ideographs(query)
     few = len(topic_tokens(query)) <= MOST_OWN_TOKENS["cn" if chinese else "en"]
-    if alone.reason or not few or is_small_talk(query) or depth > FARTHEST:
+    if alone.reason or not few or depends_on_nothing(query) or depth > FARTHEST:
         return None
     before = alone.before or _question_before(history)
     sentence = chinese or not function_words().isdisjoint(query.casefold().split())

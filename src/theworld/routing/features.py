@@ -12,7 +12,7 @@ from theworld.questions.names import IDENTIFIER, QUOTED
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.text import Language, cjk_share
-from theworld.text.phrases import word_patterns
+from theworld.text.phrases import is_small_talk, word_patterns
 
 SignalKind = Literal["statistics", "relation", "open"]
 """What words tell a question to want: a section of data/signals.yaml."""
@@ -116,7 +116,7 @@ def features_of(
     return Features(
         language=question.language,
         signals=found,
-        smalltalk=short and question.small_talk,
+        smalltalk=short and is_small_talk(question.folded),
         literal=0.0 if rest == plain else 1.0 - min(1.0, left / len("".join(query.split()))),
         quoted=bool(QUOTED.search(query)),
         named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or mixed,

@@ -14,6 +14,7 @@ from theworld.text.tokens import CJK_RANGES, fold, has_ideographs, stem
 T = TypeVar("T")
 
 _PIECES = re.compile(rf"[{CJK_RANGES}]|[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*")
+_LETTER = re.compile(r"[^\W_]")
 _ACRONYM_LETTERS = 3
 _BREAK = re.compile(rf"\s+|(?<=[{CJK_RANGES}，、：])")
 
@@ -104,6 +105,13 @@ def word_patterns(package: str, name: str) -> dict[str, re.Pattern[str]]:
         cjk = [f"(?:{word})" for word in words["zh"]]
         patterns[kind] = re.compile("|".join(sorted(latin + cjk, key=len, reverse=True)))
     return patterns
+
+
+def is_small_talk(folded: str) -> bool:
+    """Return whether a folded text is small talk throughout: any other letter or digit makes it a question."""
+    words = word_patterns("theworld.text", "small_talk.yaml")
+    rest, found = words["small_talk"].subn(" ", folded)
+    return found > 0 and not _LETTER.search(words["beside_small_talk"].sub(" ", rest))
 
 
 def last_break(text: str, start: int, end: int) -> int:
