@@ -464,20 +464,6 @@ def test_rows_whose_header_does_not_fit_are_not_shown_without_it() -> None:
     assert alone.text == f"{header}\n| … |\n{row}"
 
 
-def test_further_rows_of_a_table_come_after_other_notes() -> None:
-    header, row = "| Cup | Price |\n| --- | --- |", "| cup {} | 3 euros and some cents |"
-    rows = [row.format(i) for i in range(4)]
-    notes = [(PAY, f"{header}\n{rows[0]}"), *((PAY, one, header) for one in rows[1:]), (LEAVE, "A cup may be washed.")]
-    document = Document(*notes, gap="\n")
-    first, other = document.candidates(0, 4)
-    assert [one.note_id for one in shown("cup 0", [as_table(first), other], document, limit=140)] == [
-        "staff.md#0",
-        "staff.md#4",
-    ]
-    (passage, _) = shown("cup 0", [as_table(first), other], document, limit=250)
-    assert passage.text == "\n".join([header, *rows[:2]])
-
-
 HEADER = "| No | Tool |\n| --- | --- |\n"
 
 

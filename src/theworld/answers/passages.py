@@ -219,8 +219,7 @@ def _going_on(taken: Sequence[_Piece], between: ReadText, around: Around) -> Ite
     """Yield the note after the last one taken: what its end announces, or what the best note's section goes on with."""
     piece, first = taken[-1], taken[0].note
     note, led = piece.note, announces(piece.text)
-    on = note.kind != "table" and note.ordinal == first.ordinal + len(taken) - 1  # further rows are others
-    if piece.end == len(note.text) and (led or on):
+    if piece.end == len(note.text) and (led or note.ordinal == first.ordinal + len(taken) - 1):
         near = note if led else first
         after = around(near.document_id, near.ordinal).get(note.ordinal + 1)
         if after is None:
