@@ -12,12 +12,12 @@ from theworld.graph import build_graph
 from theworld.graph.resources import make_resources, open_database, open_resources
 from theworld.ingestion import ingest
 from theworld.models.registry import Models
-from theworld.routing.features import signals
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.testing import FakeChatModel, FakeEmbedder, FakeTagger
+from theworld.text.phrases import word_patterns
 
 pytestmark = pytest.mark.slow
 
@@ -52,10 +52,10 @@ def graph(resources):
 
 def test_the_routers_word_lists_are_read_before_the_first_question(resources, monkeypatch):
     monkeypatch.setattr("theworld.graph.resources.load_models", lambda settings: resources.models)
-    signals.cache_clear()
+    word_patterns.cache_clear()
     with open_resources(resources.settings) as opened:
         assert opened.database is not None
-        assert signals.cache_info().currsize == 1
+        assert word_patterns.cache_info().currsize == 2, "signals and small talk"
 
 
 def ask(graph, question, /, **context):

@@ -396,6 +396,14 @@ def test_a_message_is_read_as_its_page_where_that_says_much_more(tmp_path: Path,
     assert text.endswith(plain if "60" in plain else table)
 
 
+@pytest.mark.parametrize("charset", ["utf-8", "none-such"])
+def test_a_page_that_cannot_be_decoded_takes_nothing_from_the_plain_text(tmp_path: Path, charset: str) -> None:
+    page = f"--q\nContent-Type: text/html; charset={charset}\n\n<p>{'The page. ' * 9}</p>\n--q--\n"
+    fields = "From: a@b.c\nContent-Type: multipart/alternative; boundary=q\n\n--q\nContent-Type: text/plain\n\n"
+    (tmp_path / "a.eml").write_text(f"{fields}Plain.\n{page}")
+    assert read_one(tmp_path / "a.eml").text.strip().endswith("The page." if charset == "utf-8" else "Plain.")
+
+
 def test_mailbox(tmp_path: Path) -> None:
     with closing(mailbox.mbox(tmp_path / "our-mails.mbox")) as box:
         for number, words in enumerate(("From here on 9,100.", "", "报名截止周五。")):

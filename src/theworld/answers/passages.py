@@ -198,7 +198,7 @@ def _taken(
         if any(_lines(note) <= _lines(one.note) for one in taken):
             continue  # what stands on many pages is shown once, under whatever level of heading
         if taken and note.kind == "table" and len(note.lead) >= LEAD_SHARE * left:
-            continue
+            continue  # its header leaves no room for rows
         alone = len(ranked) == 1
         room = left if alone or len(taken) >= coverage.parts else min(left, limit // coverage.parts)
         piece = _fitting(note, coverage, room, limit, taken, alone=alone, following=following)

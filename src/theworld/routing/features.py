@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 from theworld.questions import read_question
@@ -71,12 +70,6 @@ class Features(NamedTuple):
         return bool(self.signals.get(kind))
 
 
-@cache
-def signals() -> dict[str, re.Pattern[str]]:
-    """Return one pattern per section, compiled from data/signals.yaml."""
-    return word_patterns("theworld.routing", "data/signals.yaml")
-
-
 # Every repetition has a bound: a question of 20,000 characters is looked at from each of its places.
 _CODE = re.compile(
     r"(?<![A-Za-z0-9])(?:[A-Za-z]{1,40}(?:[-_/.][A-Za-z0-9]{1,40}){0,8}[-_ ]?\d[A-Za-z0-9_./-]{0,200}"
@@ -104,7 +97,8 @@ def features_of(
     """Return the features of one query under the budget of its request."""
     short = len(query) <= LONGEST_READ
     question = read_question(query if short else f"{query[: LONGEST_READ // 2]} {query[-LONGEST_READ // 2 :]}")
-    found = {kind: tuple(m.group() for m in signals()[kind].finditer(question.folded)) for kind in SIGNAL_KINDS}
+    signals = word_patterns("theworld.routing", "data/signals.yaml")
+    found = {kind: tuple(m.group() for m in signals[kind].finditer(question.folded)) for kind in SIGNAL_KINDS}
     query, plain = question.text, question.simplified
     rest = plain
     for literal in (QUOTED, IDENTIFIER, _CODE):

@@ -60,7 +60,6 @@ _EVERY = {"daily": "days", "weekly": "weeks", "monthly": "months", "yearly": "ye
 _WHICH = re.compile(r"([+-]?)(\d*)([A-Z]*)")
 _DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:\d+S)?)?")
 _UNITS = ("weeks", "days", "h", "min")
-_BODIES = (("plain",), ("html",))
 MUCH_LONGER = 2
 """How many times as long as the plain text its page must be to be read instead of it: that says "See the HTML" then."""
 _TITLES = ("SUMMARY", "FN")
@@ -181,12 +180,24 @@ def _parts_of(path: Path) -> tuple[dict[str, str], str, list[EmailMessage]]:
     message = _parsed(path)
     try:
         fields = {name: " ".join(str(message[name]).split()) for name in ("Subject", *_SHOWN) if message[name]}
-        plain, page = ("" if part is None else _words_of(part, path) for part in map(message.get_body, _BODIES))
+        words = _body_of(message, path)
         files = [part for part in message.iter_attachments() if isinstance(part, EmailMessage)]
     except (LookupError, ValueError, AttributeError) as error:
         raise _undecodable(path, error) from error
-    shown = html.markdown_of(page) if page else ""
-    return fields, plain if len(plain.strip()) * MUCH_LONGER > len(shown) else shown, files
+    return fields, words, files
+
+
+def _body_of(message: EmailMessage, path: Path) -> str:
+    """Return what a message says: its plain text, or its page as Markdown where that says much more and can be read."""
+    plain, page = (message.get_body((kind,)) for kind in ("plain", "html"))
+    said = "" if plain is None else _words_of(plain, path)
+    try:
+        shown = "" if page is None else html.markdown_of(_words_of(page, path))
+    except (LookupError, ValueError):
+        if not said.strip():
+            raise
+        return said
+    return said if len(said.strip()) * MUCH_LONGER > len(shown) else shown
 
 
 def _text_of(content: bytes, ending: str, attached: Reader) -> str:
