@@ -259,6 +259,8 @@ def test_the_section_of_the_best_goes_on_before_other_notes() -> None:
     document = Document((PAY, "Step one."), (PAY, "Step two."), (LEAVE, "Steps elsewhere."))
     passages = shown("step one", document.candidates(0, 2), document, limit=65)
     assert [passage.text for passage in passages] == ["Step one.\n\nStep two."]
+    two = shown("What is step one, and what is done elsewhere?", document.candidates(0, 2), document, limit=80)
+    assert [passage.text for passage in two] == ["Step one.", "Steps elsewhere."], "unless several things are asked"
 
 
 @pytest.mark.parametrize("gap", ["\n", "\n\n", "\r\n\r\n", " ", ""])
@@ -467,34 +469,25 @@ def test_rows_whose_header_does_not_fit_are_not_shown_without_it() -> None:
 HEADER = "| No | Tool |\n| --- | --- |\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "lead", "begins"),
-    [
-        (HEADER + "".join(f"| T-{i:02} | saw |\n" for i in range(30)), "", HEADER + "| … |\n| T-21 | saw |"),
-        ("".join(f"| T-{i:02} | saw |\n" for i in range(30)), HEADER.rstrip(), HEADER + "| … |\n| T-21 | saw |"),
-        ("[" + "".join(f' {{\n  "no": "T-{i:02}"\n }},\n' for i in range(30)) + "]", "", ' {\n  "no": "T-21"'),
-        (HEADER + "".join(f"| T-{i:02} | saw |\n" for i in range(15, 30)), "", HEADER + "| T-15 | saw |"),
-        (HEADER + "| drill | saw |\n" * 30, "", HEADER + "| drill | saw |"),
-    ],
-)
-@pytest.mark.parametrize("limit", [250, 2_000])
-def test_the_row_that_is_asked_for_stands_first(text: str, lead: str, begins: str, limit: int) -> None:
-    document = Document((LEAVE, text.rstrip("\n")))
-    note = document.candidates(0)[0].model_copy(update={"kind": "table", "lead": lead})
-    (part,) = shown("Where is T-21?", [note], document, limit=limit)
-    assert part.text.startswith(begins) or limit == 250
-    assert "T-21" in part.text or "drill" in text
-
-
-def test_a_row_with_one_word_of_two_stays_beside_a_later_one_with_the_other() -> None:
-    rows = "\n".join(
-        f"| {name} | nil |" for name in ("Garden", "Bicycles", *(f"Screen {i}" for i in range(8)), "Stolen keys")
-    )
-    text = f"| What | Excess |\n| --- | --- |\n{rows}"
-    document = Document((LEAVE, text), (PAY, "Bicycles are welcome."), (PAY, "Bicycles stand in the yard."))
-    note, *others = document.candidates(0, 1, 2)
-    part, *_ = shown("excess for stolen bicycles", [note.model_copy(update={"kind": "table"}), *others], document)
-    assert part.text == text
+def test_two_rows_that_are_asked_for_are_shown_however_far_apart() -> None:
+    question = "What do a red chair and a blue lamp cost?"
+    rows = [f"| part {i:02} | {i} euros |" for i in range(30)]
+    rows[7], rows[21] = "| blue lamp | 70 euros |", "| red chair | 90 euros |"
+    document = Document((LEAVE, HEADER + "\n".join(rows)))
+    table = as_table(document.candidates(0)[0])
+    text = table.text.removeprefix(HEADER)
+    later = table.model_copy(update={"lead": HEADER.rstrip(), "text": text, "start": len(HEADER)})
+    for note in (table, later):
+        (both,) = shown(question, [note], document, limit=220)
+        assert both.text.startswith(f"{HEADER}| … |\n{rows[7]}\n| … |\n{rows[21]}\n{rows[22]}")
+        assert both.goes_on
+    rows[8], rows[21] = rows[21], rows[8]
+    document = Document((LEAVE, HEADER + "\n".join(rows)))
+    table = as_table(document.candidates(0)[0])
+    (beside,) = shown(question, [table], document, limit=220)
+    assert beside.text.startswith(f"{HEADER}| … |\n{rows[7]}\n{rows[8]}\n{rows[9]}")
+    (first,) = shown("What does part 00 cost?", [table], document, limit=220)
+    assert first.text.startswith(f"{HEADER}{rows[0]}\n"), "no row is left out"
 
 
 def test_what_many_pages_hold_is_shown_once() -> None:

@@ -1,9 +1,9 @@
 """The part of a note that is shown where the whole does not fit: whole paragraphs, rows and sentences.
 
 The run of units that holds the one saying most of the question is taken, as long as it fits: by its words, and as much
-by its token vectors where there are some. What is shown of a code block begins with the line that opens it, what is
-shown of a table with its header, of a list with the sentence that announces it where that fits, and no part ends on a
-line that only announces what follows.
+by its token vectors where there are some; of a table the two rows that say most together, and what follows the lower.
+What is shown of a code block begins with the line that opens it, what is shown of a table with its header, of a list
+with the sentence that announces it where that fits, and no part ends on a line that only announces what follows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ Cover = Callable[[Note, Sequence[tuple[int, int]], Sequence[Span]], Sequence[flo
 the question asks beyond that; [] if not known."""
 FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
-FEW_ROWS = 6
-"""Rows of a table that may stand above the one that says most; where there are more, that one comes first."""
+LEFT_OUT = "| … |"
+"""A row that stands for those left out."""
+GAPS = 16
+"""Characters kept for two of them, with their line ends."""
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
 _ITEM = re.compile(r"(?P<margin>[ \t]*)(?:[-*+•|]|\d{1,3}[.)、）])")
@@ -72,6 +74,8 @@ def best_excerpt(
     table, the line that opens the block or the table's header is repeated; where inside a list, the sentence that
     announces it, if that takes no more than a quarter of the room.
     """
+    if note.kind == "table" and not beginning and (rows := _best_rows(note, coverage, room, lead, shown)):
+        return rows
     if led := open_fence(lead):
         lead = lead.removesuffix(led).rstrip()
     start, end, cut = _best_run(note, coverage, room, shown, beginning=beginning)
@@ -89,24 +93,38 @@ def best_excerpt(
     return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))), cut)
 
 
-def best_row(note: Note, words: QuestionWords) -> tuple[int, str]:
-    """Return where the first row begins that says most of the question, and what leads to it.
+def _best_rows(note: Note, coverage: QuestionCoverage, room: int, lead: str, shown: Sequence[Span]) -> Excerpt | None:
+    """Return the row of a table that says most, the one that adds most to it, and what follows the lower of them.
 
-    A word says the more the fewer rows have it. What leads to it is the note's lead or the table's header. (0, the
-    lead) where the note is no table, or few rows stand above.
+    The upper one is led to as the header is, where they are apart. None where a caption says more than any row, or not
+    even one row fits.
     """
-    if note.kind != "table":
-        return 0, note.lead
-    rows = [row for row in outer_pieces(note.text, 0, len(note.text)) if _WORD.search(note.text, *row)]
-    rows = rows[next((place for place, (start, _) in enumerate(rows) if _opening(note, start)), 0) :]
-    texts = [note.text[slice(*row)] for row in rows]
-    among = words.over(texts)
-    said = [among.covered(text) for text in texts]
-    place = max(range(len(rows)), key=lambda one: (said[one], -one), default=0)
-    if place <= FEW_ROWS:
-        return 0, note.lead
-    start = rows[place][0]
-    return start, note.lead or _opening(note, start)
+    units = _with_words(note.text, outer_pieces(note.text, 0, len(note.text)))
+    leads = [_leads(note, units, i) for i in range(len(units))]
+    rows = [i for i, (start, _) in enumerate(units) if is_row(note.text[start:]) and not leads[i]]
+    sizes = [end - start for start, end in units]
+    said = coverage.of(note, units, shown)
+    best = max(range(len(units)), key=lambda i: (not leads[i], said[i], -i))
+    header = "" if lead else _opening(note, units[best][0])
+    left = room - len(header) - GAPS - sizes[best]
+    if best not in rows or left < 0:
+        return None
+    adds = coverage.of(note, units, [*shown, (note, *units[best])])
+    others = [i for i in rows if i != best and sizes[i] <= left and adds[i] > 0]
+    second = max(others, key=lambda i: (adds[i], -i), default=best)
+    left -= sizes[second] * (second != best)
+    upper, last = sorted((best, second))
+    above = list[str]()
+    if upper + 1 < last:
+        above = [*[LEFT_OUT] * (upper > rows[0]), note.text[slice(*units[upper])].rstrip()]
+    start = units[last if above else upper][0]
+    while last + 1 < len(units) and sizes[last + 1] <= left:
+        last += 1
+        left -= sizes[last]
+    if header and not above and note.text[:start].endswith(f"{header}\n"):  # nothing is left out below the header
+        start, header = start - len(header) - 1, ""
+    end = units[last][0] + len(note.text[slice(*units[last])].rstrip())
+    return Excerpt(start, end, "\n".join(filter(None, (lead, header, *above))), False)
 
 
 def _best_run(
@@ -116,9 +134,7 @@ def _best_run(
 
     The last of them announces nothing: what is announced says it, whatever words it has.
     """
-    table = note.kind == "table"
-    rows = outer_pieces(note.text, 0, len(note.text))
-    units = _with_words(note.text, rows) if table else _units(note.text, room, open_fence(note.lead))
+    units = _units(note.text, room, open_fence(note.lead))
     covered = coverage.of(note, units, shown)
     leads = [_leads(note, units, i) for i in range(len(units))]
     said = [_WORD.search(note.text, *unit) is not None for unit in units]
@@ -128,7 +144,7 @@ def _best_run(
     first, last = _run_begins(note, units, leads, best, room), best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
-        before = first > 0 and not table and units[last][1] - units[first - 1][0] <= room
+        before = first > 0 and units[last][1] - units[first - 1][0] <= room
         if after and (leads[last] or not before or covered[last + 1] >= covered[first - 1]):
             last += 1
         elif before:

@@ -3,7 +3,7 @@
 1. Notes are taken in their order while they fit. One that does not fit is cut to the run of its paragraphs, lines or
    sentences that says most of the question, where enough of the limit is left; then nothing further is taken. After the
    best note its section goes on, and what a note's end announces ("the steps:") stands in the note after it: that is
-   taken next. Where the question asks two things, the first note gets half of the limit.
+   taken next. Where the question asks two things, the first note gets half of the limit and its section does not go on.
    Of several small sections joined in a note, or questions with their answers, the one that clearly says most of the
    question is taken alone.
 2. What is left over lets notes of which a part was taken be whole, and the first passage grow outwards within its own
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise, takewhile
 
-from theworld.answers.excerpts import QuestionCoverage, best_excerpt, best_row, is_row
+from theworld.answers.excerpts import LEFT_OUT, QuestionCoverage, best_excerpt, is_row
 from theworld.questions.words import QuestionWords
 from theworld.state import Answer, Candidate, Passage
 from theworld.state.answers import SEE_ALSO, UNSURE, place_of
@@ -72,8 +72,7 @@ LONGEST_GAP = 4
 FRAME = 8
 """Characters around a passage: its number, and the line ends to its place and to the next."""
 ELSEWHERE = "…"
-"""Where something is left out: before a piece of a note, between the introduction of a list and later items, or between
-the header of a table and later rows, as a row of its own."""
+"""Where something is left out: before a piece of a note, or between the introduction of a list and later items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,17 +208,21 @@ def _taken(
         if piece.text.strip() and (not taken or (piece.shown <= left and not cut_short)):
             taken.append(piece)
             left -= piece.shown
-            for after in _going_on(taken, between, around):
+            for after in _going_on(taken, coverage.parts, between, around):
                 waiting.appendleft(after)
                 following = True
     return taken
 
 
-def _going_on(taken: Sequence[_Piece], between: ReadText, around: Around) -> Iterator[StoredNote]:
-    """Yield the note after the last one taken: what its end announces, or what the best note's section goes on with."""
+def _going_on(taken: Sequence[_Piece], parts: int, between: ReadText, around: Around) -> Iterator[StoredNote]:
+    """Yield the note after the last one taken: what its end announces, or what the best note's section goes on with.
+
+    Not the latter where several things are asked: the next note mostly says what is left of them.
+    """
     piece, first = taken[-1], taken[0].note
     note, led = piece.note, announces(piece.text)
-    if piece.end == len(note.text) and (led or note.ordinal == first.ordinal + len(taken) - 1):
+    goes_on = parts == 1 and note.ordinal == first.ordinal + len(taken) - 1
+    if piece.end == len(note.text) and (led or goes_on):
         near = note if led else first
         after = around(near.document_id, near.ordinal).get(note.ordinal + 1)
         if after is None:
@@ -255,9 +258,7 @@ def _fitting(
     if len(note.text) <= room:
         if not following and (section := _section_asked(note, coverage, taken)):
             return section
-        start, opening = (0, lead) if following else best_row(note, coverage.words)
-        fits = start and len(note.text) - start + len(opening) <= room
-        return _Piece(note, start, len(note.text), opening) if fits else _Piece(note, 0, len(note.text), lead)
+        return _Piece(note, 0, len(note.text), lead)
     if taken and room < LEAST_SHARE * limit:
         return None
     shown = [(one.note, one.start, one.end) for one in taken]
@@ -383,7 +384,8 @@ def _below(lead: str) -> str:
     """Return what stands between a lead and what it leads to: a mark of what is left out, below a header as a row."""
     if not lead or lead == ELSEWHERE:
         return "\n" * bool(lead)
-    return f"\n| {ELSEWHERE} |\n" if is_row(lead[lead.rfind("\n") + 1 :]) else f"\n{ELSEWHERE}\n"
+    mark = LEFT_OUT if is_row(lead.rpartition("\n")[2]) else ELSEWHERE
+    return f"\n{mark}\n"
 
 
 def _named(passage: Passage, first: _Piece) -> Passage:
