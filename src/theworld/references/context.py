@@ -166,7 +166,12 @@ class FollowUp:
         for index in self.recent:
             text = self.said(index).strip() if self.history[index].role == "user" else ""
             if text and not depends_on_nothing(text) and not asks_of_chat_alone(text):
-                return Antecedent(self.alone(text, self.history[:index]), index)
+                alone = self.alone(text, self.history[:index])
+                own, said = in_frame(text)
+                if said and alone == text:  # brackets of its own are no context
+                    end = len(own.rstrip(CLOSING))
+                    alone = f"{own[:end]} {said}{own[end:]}"
+                return Antecedent(alone, index)
         return Antecedent("", -1)
 
     @property
@@ -379,12 +384,16 @@ def _plain(text: str) -> str:
     return " ".join(_MARKUP.sub(lambda mark: mark[1] or " ", text).split())
 
 
+def _is_named(filler: str) -> bool:
+    return any(not name.opening or name.text == filler for name in names_in(filler))
+
+
 def refilled(value: str, frame: str) -> str | None:
     """Return a question with a value in the place of its like, of a name in that of the last name; None without one."""
     [(preposition, article, filler)] = _LEADING.findall(value)
     kind = next((likes for likes in _LIKES if likes.fullmatch(fold_in_place(filler))), None)
     places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
-    if not places and names_in(filler):
+    if not places and _is_named(filler):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
     if preposition and kind is None and not token_set(filler) & token_set(frame):  # for one with its preposition
         phrases = [*_BEFORE_VERB.finditer(frame)] or [*_PHRASE.finditer(frame)]

@@ -38,7 +38,7 @@ CORRECTIONS = tuple(
     for form in (
         rf"{_REJECTED}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{_HEAD}|«frames.instead»)?[\s:：]*{_VALUE}",
         rf"(?:{_OPENED})?{_HEAD}[\s:：]*{_VALUE}(?:(?:[,，]\s*|\s+){_REJECTED})?",
-        rf"«frames.instead»?\s*{_VALUE}[,，]\s*(?:{_HEAD}|{_REJECTED})",
+        rf"(?:«frames.instead»|(?:it|that|this|mine)(?:['’]s|\s+is|\s+was)\s)?\s*{_VALUE}[,，]\s*(?:{_HEAD}|{_REJECTED})",
     )
 )  # The forms of a correction: `value` is given, `rejected` not meant, `head` says so
 
