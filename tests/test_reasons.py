@@ -55,6 +55,11 @@ def test_each_row_is_found_by_what_it_says(key: str) -> None:
             "语义通道超时（900 毫秒内未完成），未采用",
         ),
         ("a reason of somebody's own strategy", "a reason of somebody's own strategy"),
+        ("a reason of one's own; and another", "a reason of one's own; and another"),
+        (
+            "Did you mean b.md? Else `theworld list` shows the ids there are; --search TEXT narrows them.",
+            "是否指 b.md？否则：`theworld list` 列出已有的文档；--search TEXT 可缩小范围。",
+        ),
         ("small talk needs no retrieval; 100% mine", "闲聊无需检索；100% mine"),
     ],
 )

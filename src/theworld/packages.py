@@ -174,7 +174,8 @@ def reason_in(language: str, reason: str, names: Mapping[str, str] | None = None
             named = {name: names[part] for name, part in parts.items() if names and part in names}
             return chinese.format(**{**parts, **named, **looked_up})
     pieces = reason.split("; ")
-    return "；".join(reason_in(language, piece, names) for piece in pieces) if len(pieces) > 1 else reason
+    said = [reason_in(language, piece, names) for piece in pieces] if len(pieces) > 1 else pieces
+    return "；".join(said) if said != pieces else reason
 
 
 @cache

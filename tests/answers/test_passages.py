@@ -490,6 +490,18 @@ def test_two_rows_that_are_asked_for_are_shown_however_far_apart() -> None:
     assert first.text.startswith(f"{HEADER}{rows[0]}\n"), "no row is left out"
 
 
+def test_rows_end_before_a_further_table_and_entries_of_json_stay_whole() -> None:
+    rows = "\n".join(f"| part {i:02} | {i} euros |" for i in range(30))
+    text = f"{HEADER}{rows}\n\nOther tools are these:\n\n{HEADER}| saw | oak |"
+    document = Document((LEAVE, text))
+    (end,) = shown("What does part 28 cost?", [as_table(document.candidates(0)[0])], document, limit=190)
+    assert end.text.endswith("| part 29 | 29 euros |")
+    entries = [f' {{\n  "no": "T-{i:02}"\n }},\n' for i in range(30)]
+    document = Document((LEAVE, f"[\n{''.join(entries)}]"))
+    (entry,) = shown("Where is T-21?", [as_table(document.candidates(0)[0])], document, limit=200)
+    assert entry.text.removeprefix("…\n").startswith(entries[21])
+
+
 def test_what_many_pages_hold_is_shown_once() -> None:
     document = Document((LEAVE, "Last updated in May."), (PAY, "Last updated in May."), (PAY, "Paid monthly."))
     passages = shown("updated", document.candidates(0, 1, 2), document, limit=400)

@@ -96,8 +96,8 @@ def best_excerpt(
 def _best_rows(note: Note, coverage: QuestionCoverage, room: int, lead: str, shown: Sequence[Span]) -> Excerpt | None:
     """Return the row of a table that says most, the one that adds most to it, and what follows the lower of them.
 
-    The upper one is led to as the header is, where they are apart. None where a caption says more than any row, or not
-    even one row fits.
+    The upper one is led to as the header is, where they are apart. None where a caption says more than any row, not
+    even one row fits, or there are entries of JSON and no rows.
     """
     units = _with_words(note.text, outer_pieces(note.text, 0, len(note.text)))
     leads = [_leads(note, units, i) for i in range(len(units))]
@@ -121,6 +121,8 @@ def _best_rows(note: Note, coverage: QuestionCoverage, room: int, lead: str, sho
     while last + 1 < len(units) and sizes[last + 1] <= left:
         last += 1
         left -= sizes[last]
+    while leads[last]:  # the header of a further table, or what announces it
+        last -= 1
     if header and not above and note.text[:start].endswith(f"{header}\n"):  # nothing is left out below the header
         start, header = start - len(header) - 1, ""
     end = units[last][0] + len(note.text[slice(*units[last])].rstrip())
@@ -134,7 +136,9 @@ def _best_run(
 
     The last of them announces nothing: what is announced says it, whatever words it has.
     """
-    units = _units(note.text, room, open_fence(note.lead))
+    table = note.kind == "table"
+    rows = outer_pieces(note.text, 0, len(note.text))
+    units = _with_words(note.text, rows) if table else _units(note.text, room, open_fence(note.lead))
     covered = coverage.of(note, units, shown)
     leads = [_leads(note, units, i) for i in range(len(units))]
     said = [_WORD.search(note.text, *unit) is not None for unit in units]
@@ -144,7 +148,7 @@ def _best_run(
     first, last = _run_begins(note, units, leads, best, room), best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
-        before = first > 0 and units[last][1] - units[first - 1][0] <= room
+        before = first > 0 and not table and units[last][1] - units[first - 1][0] <= room
         if after and (leads[last] or not before or covered[last + 1] >= covered[first - 1]):
             last += 1
         elif before:
