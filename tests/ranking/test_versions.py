@@ -43,6 +43,16 @@ def test_the_version_that_is_named_comes_first_else_the_newest(question: str, ex
     assert [one.final_score for one in ordered] == [one.final_score for one in found(GIVEN)]
 
 
+def test_what_changes_a_price_list_comes_before_the_older_one_unless_a_version_is_named() -> None:
+    lists = {f"/d/prices-{year}.md": f"Spaying a cat costs {price} euros." for year, price in ((2025, 76), (2026, 86))}
+    given = found({**lists, **{f"/d/{name}.md": f"From April: {name}." for name in ("notice", "menu", "map")}})
+    ordered = newest_first(given, token_set("What does spaying a cat cost?"))
+    assert [one.source[3:-3] for one in ordered] == ["prices-2026", "notice", "menu", "prices-2025", "map"]
+    assert [one.final_score for one in ordered] == [one.final_score for one in given]
+    named = newest_first(given, token_set("What did spaying a cat cost in 2025, and what in 2026?"))
+    assert [one.source[3:-3] for one in named] == ["prices-2026", "prices-2025", "notice", "menu", "map"]
+
+
 def test_only_what_says_the_same_is_a_version_unless_one_is_named() -> None:
     minutes = {
         "/d/minutes-2025.md": "The gala takes place in March; Ana brings cakes.",

@@ -81,6 +81,7 @@ def test_pieces_begin_at_the_least_indented_lines(text: str, pieces: list[str]) 
         ("## 1. A\n\n- x\n\n## 2. B\n\n1. u\n2. v\n\n## 4. D", [["A", "B"], ["x"], ["u", "v"]]),
         ("#### 5. Hiring\n\ntext\n\n#### 6. Registering", []),
         ("| a | b |\n| --- | --- |\n| one | 1 |\n| two | 2 |\n\nThen:\n\n- u\n- v", [["one", "two"], ["u", "v"]]),
+        ("| a | b |\n| --- | --- |\n| … |\n| one | 1 |\n| … |\n| two | 2 |", [["one", "two"]]),
         ("```\n1. a\n2. b\n```", []),
     ],
 )

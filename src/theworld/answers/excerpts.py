@@ -17,17 +17,15 @@ from typing import Literal, NamedTuple
 from theworld.questions.words import QuestionWords
 from theworld.stores.records import Note, Span
 from theworld.text import last_break, split_sentences
-from theworld.text.sentences import FENCE, announces, ends_with_question, open_fence, outer_pieces
+from theworld.text.sentences import FENCE, LEFT_OUT, announces, ends_with_question, open_fence, outer_pieces
 
 Cover = Callable[[Note, Sequence[tuple[int, int]], Sequence[Span]], Sequence[float]]
 """A note, (start, end) of pieces of its text, and what is shown already, to the share that each piece covers of what
 the question asks beyond that; [] if not known."""
 FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
-LEFT_OUT = "| … |"
-"""A row that stands for those left out."""
 GAPS = 16
-"""Characters kept for two of them, with their line ends."""
+"""Characters kept for two rows that stand for those left out, with their line ends."""
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
 _ITEM = re.compile(r"(?P<margin>[ \t]*)(?:[-*+•|]|\d{1,3}[.)、）])")

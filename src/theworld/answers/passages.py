@@ -24,13 +24,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise, takewhile
 
-from theworld.answers.excerpts import LEFT_OUT, QuestionCoverage, best_excerpt, is_row
+from theworld.answers.excerpts import QuestionCoverage, best_excerpt, is_row
 from theworld.questions.words import QuestionWords
 from theworld.state import Answer, Candidate, Passage
 from theworld.state.answers import SEE_ALSO, UNSURE, place_of
 from theworld.stores.records import Note, StoredNote
 from theworld.text import Language
-from theworld.text.sentences import announces, open_fence
+from theworld.text.sentences import LEFT_OUT, announces, open_fence
 
 ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
 """Note ids to those that exist."""

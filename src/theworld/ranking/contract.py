@@ -190,6 +190,8 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 """Of a heading only these say of which version it is: error 1002 is no newer than 1001."""
 YEAR = 4
 """Digits that a number has at least to name a version in a question: fewer may count anything."""
+SHOWN = 3
+"""Notes that an answer mostly shows."""
 SAME_WORDS = 0.6
 """Share of the shorter note's words that the other has, where both say the same of two versions."""
 
@@ -207,18 +209,16 @@ def newest_first(reranked: Sequence[Candidate], asked: AbstractSet[str]) -> list
     The paths of versions differ in numbers only: years, dates, releases, or by what follows the year of a file's name;
     or they are parts of one document under headings with other years, as sheets of a workbook are. Where the question
     names one (`asked` are its index tokens and the years that it means), all its notes come before those of the others;
-    where it names none, of notes that say nearly the same that of the highest numbers. Notes change places with each
-    other and no more: relevance stays with the place.
+    where it names none, of notes that say nearly the same that of the highest numbers, and the others of these come
+    after the first SHOWN: what changes a price list stands beside the new one. Relevance stays with the place.
     """
-    ordered, versions = list(reranked), defaultdict[str, list[int]](list)
+    ordered, versions, older = list(reranked), defaultdict[str, list[int]](list), set[str]()
     for place, one in enumerate(reranked):
         versions[_without_version(one.source)].append(place)
 
     def exchange(places: Sequence[int], key: Callable[[Candidate], Any]) -> None:
-        found = [ordered[place] for place in places]
-        for place, best in zip(places, sorted(found, key=key), strict=True):
-            kept = {name: getattr(ordered[place], name) for name in ("final_score", "rerank_rank", "rerank_score")}
-            ordered[place] = best.model_copy(update=kept)
+        for place, best in zip(places, sorted((ordered[place] for place in places), key=key), strict=True):
+            ordered[place] = best
 
     def numbers(one: Candidate) -> list[str]:
         return [*_NUMBER.findall(one.source), *_YEAR.findall("\n".join(one.section))]
@@ -234,5 +234,21 @@ def newest_first(reranked: Sequence[Candidate], asked: AbstractSet[str]) -> list
             others = {place: token_set(ordered[place].text) for place in left}
             alike = [p for p, said in others.items() if len(words & said) >= SAME_WORDS * min(len(words), len(said))]
             exchange(alike, lambda one: (named(one), [-int(number) for number in numbers(one)]))
+            if not any(named(ordered[place]) for place in alike):
+                newest = numbers(ordered[alike[0]])
+                older |= {ordered[place].note_id for place in alike if numbers(ordered[place]) != newest}
             left = [place for place in left if place not in alike]
-    return ordered
+    return _with_relevance_of(reranked, _behind_first(ordered, older))
+
+
+def _behind_first(notes: Sequence[Candidate], later: AbstractSet[str]) -> list[Candidate]:
+    """Return notes in their order, but for those of some ids, which come after the first SHOWN others."""
+    first = [one for one in notes if one.note_id not in later][:SHOWN]
+    before = {one.note_id for one in first}
+    return [*first, *(one for one in notes if one.note_id not in before)]
+
+
+def _with_relevance_of(places: Sequence[Candidate], notes: Sequence[Candidate]) -> list[Candidate]:
+    kept = ("final_score", "rerank_rank", "rerank_score")
+    scores = ({name: getattr(place, name) for name in kept} for place in places)
+    return [one.model_copy(update=update) for one, update in zip(notes, scores, strict=True)]

@@ -29,6 +29,8 @@ _END = re.compile(r"[。！？!?；]+[”’」』）)\"']*|\.+[”’\")\]]*(?=
 _LAST_WORD = re.compile(r"([\w.]+)$")
 _ITEM_NUMBER = re.compile(r"(?:\A|[\n。！？!?；]|\.\s)\s*\d{1,3}\Z")
 """A number that begins a line or follows a sentence: the stop behind it ends nothing."""
+LEFT_OUT = "| … |"
+"""A row that stands for those of a table that a passage leaves out."""
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
 
 
@@ -165,7 +167,7 @@ def _all_lists(text: str) -> list[Listed]:
     lists: list[Listed] = []
     within: list[tuple[_Depth, list[str]]] = []  # depths and lists round an item, the outermost first
     above, ended, apart, fenced = "", False, True, False
-    lines = [_QUOTED.sub("", line) for line in _WITHIN_LINE.sub("\n", text).splitlines()]
+    lines = [_QUOTED.sub("", line) for line in _WITHIN_LINE.sub("\n", text).splitlines() if line != LEFT_OUT]
     for line, below in pairwise([*lines, ""]):
         fenced ^= FENCE.match(line) is not None
         heads, rule = _RULE.fullmatch(below), _RULE.fullmatch(line)  # of a table
